@@ -1,0 +1,309 @@
+"""Node ids: one rule for their type, and fast ways to number and to find them.
+
+Ids are ``int64`` when all are integers, ``<U`` when all are strings, and ``object`` otherwise. Integers never
+pass through floats, which would merge large ids.
+"""
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostne.errors import GraphError
+
+_INT64_MAX = np.iinfo(np.int64).max
+# Above this the padding of a fixed-width string array can outweigh the strings many times over.
+_WIDE_TEXT_BYTES = 1 << 30
+# Integer ids are numbered by a table while the range they span is at most this many times their count.
+_DENSE = 4
+
+
+def as_ids(values: Any) -> NDArray[Any]:
+    """Return node ids as a one-dimensional array of ``int64``, ``<U`` or ``object``.
+
+    Parameters
+    ----------
+    values
+        Any sequence or array of ids.
+
+    Examples
+    --------
+    >>> as_ids([3, 1])
+    array([3, 1])
+    >>> as_ids(["b", "a"])
+    array(['b', 'a'], dtype='<U1')
+    >>> as_ids([1, "a", (0, 2)])
+    array([1, 'a', (0, 2)], dtype=object)
+    """
+    array = np.asarray(values) if hasattr(values, "__array__") else _objects(values)
+    if array.ndim != 1:
+        raise GraphError(f"node ids must be one-dimensional, got an array of shape {array.shape}")
+    if array.dtype.kind == "f":
+        raise GraphError(
+            f"node ids are floats ({array.dtype}), which cannot hold every id: give integers or strings, "
+            "e.g. ids.astype('int64')"
+        )
+    if array.dtype.kind == "i" or (array.dtype.kind == "u" and array.max(initial=0) <= _INT64_MAX):
+        return array.astype(np.int64, copy=False)
+    if array.dtype.kind == "U":
+        return array
+    return _from_objects(array.astype(object))
+
+
+def encode(*columns: Any) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
+    """Give the ids of several columns one numbering.
+
+    Parameters
+    ----------
+    *columns
+        Sequences, NumPy arrays or Arrow arrays of ids.
+
+    Returns
+    -------
+    ids
+        The distinct ids: integers in numerical order, strings by code point.
+    codes
+        For each column the position in ``ids`` of each entry.
+
+    Examples
+    --------
+    >>> encode([7, 3], [3, 5])
+    (array([3, 5, 7]), [array([2, 0]), array([0, 1])])
+    """
+    arrays = [_to_arrow(column) for column in columns]
+    kinds = {None if array is None else str(array.type) for array in arrays}
+    if len(kinds) == 1 and None not in kinds:
+        return _encode_arrow(arrays)
+    lists = [_items(column) for column in columns]
+    ids = _sorted_objects({item for items in lists for item in items})
+    place = {item: position for position, item in enumerate(ids)}
+    codes = [np.fromiter(map(place.__getitem__, items), np.int64, len(items)) for items in lists]
+    return as_ids(ids), codes
+
+
+def encode_text(*columns: Any) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
+    """Give ids that were read as text one numbering; like :func:`encode`, after :func:`type_text`.
+
+    Spaces around an id do not count.
+
+    Examples
+    --------
+    >>> encode_text(["10", "9 "], ["9", "9"])
+    (array([ 9, 10]), [array([1, 0]), array([0, 0])])
+    """
+    import pyarrow as pa
+
+    return _encode_arrow(
+        [
+            column if isinstance(column, pa.ChunkedArray) else pa.array(column, pa.string())
+            for column in columns
+        ],
+        text=True,
+    )
+
+
+def type_text(texts: Any) -> NDArray[Any]:
+    """Turn ids written as text into ``int64`` where every one of them is an integer; otherwise keep strings.
+
+    Only an integer in its plain form counts: ``007`` and ``7`` stay different ids.
+
+    Examples
+    --------
+    >>> type_text(["10", "-2"])
+    array([10, -2])
+    >>> type_text(["007", "7"])
+    array(['007', '7'], dtype='<U3')
+    """
+    import pyarrow as pa
+
+    array = texts if isinstance(texts, pa.Array | pa.ChunkedArray) else pa.array(texts, pa.string())
+    try:
+        numbers = array.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return as_ids(np.asarray(array))
+    if numbers.cast(array.type).equals(array):
+        return np.asarray(numbers)
+    return as_ids(np.asarray(array))
+
+
+def positions(nodes: NDArray[Any], ids: NDArray[Any]) -> NDArray[np.int64]:
+    """Return where each of ``ids`` stands in ``nodes``; -1 for those that are not there."""
+    nodes_arrow, ids_arrow = _to_arrow(nodes), _to_arrow(ids)
+    if nodes_arrow is not None and ids_arrow is not None and nodes_arrow.type == ids_arrow.type:
+        import pyarrow.compute as pc
+
+        found = pc.index_in(ids_arrow, value_set=nodes_arrow).fill_null(-1)
+        return np.asarray(found).astype(np.int64)
+    place = {node: position for position, node in enumerate(_items(nodes))}
+    return np.array([place.get(item, -1) for item in _items(ids)], dtype=np.int64)
+
+
+def first_repeated(ids: NDArray[Any]) -> Hashable | None:
+    """Return an id that occurs twice, or None."""
+    if ids.dtype.kind in "iU":
+        ordered = np.sort(ids)
+        repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+        first: Hashable = repeated[0].item() if len(repeated) else None
+        return first
+    seen: set[Hashable] = set()
+    for item in _items(ids):
+        if item in seen:
+            return item
+        seen.add(item)
+    return None
+
+
+def show(ids: Iterable[Any], limit: int = 3) -> str:
+    """Write the first few ids for a message.
+
+    Examples
+    --------
+    >>> show(np.arange(5))
+    '0, 1, 2, … (5 in all)'
+    """
+    items = [item.item() if isinstance(item, np.generic) else item for item in ids]
+    text = ", ".join(map(repr, items[:limit]))
+    return text if len(items) <= limit else f"{text}, … ({len(items)} in all)"
+
+
+def _objects(values: Iterable[Any]) -> NDArray[Any]:
+    # np.array would turn a list of tuples into a matrix, and [1, "a"] into two strings.
+    items = list(values)
+    return np.fromiter(items, dtype=object, count=len(items))
+
+
+def _from_objects(array: NDArray[Any]) -> NDArray[Any]:
+    kinds = set(map(type, array))
+    if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
+        try:
+            return array.astype(np.int64)
+        except OverflowError:
+            return array
+    if all(issubclass(kind, str) for kind in kinds):
+        return _from_strings(array)
+    missing = [k for k, item in enumerate(array) if item is None or item != item]  # noqa: PLR0124 (NaN)
+    if missing:
+        raise GraphError(
+            f"a node id is missing at position {missing[0]} ({array[missing[0]]}): drop that row"
+        )
+    try:
+        set(array)
+    except TypeError as error:
+        raise GraphError(f"a node id must be hashable ({error}): use integers, strings or tuples") from None
+    return array
+
+
+def _from_strings(array: NDArray[Any]) -> NDArray[Any]:
+    lengths = list(map(len, array))
+    widest = max(lengths, default=1)
+    if widest * 4 * len(array) > _WIDE_TEXT_BYTES:
+        return array
+    fixed = array.astype(f"<U{max(widest, 1)}")
+    # A fixed-width array cannot tell "a" from "a\0".
+    return fixed if np.char.str_len(fixed).sum() == sum(lengths) else array
+
+
+def _items(values: Any) -> list[Hashable]:
+    items: list[Hashable] = as_ids(values).tolist()
+    return items
+
+
+def _to_arrow(values: Any) -> Any:
+    """Return an Arrow array of int64 or large_string, or None where the ids are neither."""
+    import pyarrow as pa
+
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return _plain_arrow(values)
+    ids = as_ids(values)
+    if ids.dtype.kind == "i":
+        return pa.array(ids)
+    if ids.dtype.kind == "U":
+        try:
+            return pa.array(ids, pa.large_string())
+        except UnicodeError:  # a lone surrogate: legal in Python, not in UTF-8
+            return None
+    return None
+
+
+def _plain_arrow(array: Any) -> Any:
+    import pyarrow as pa
+
+    if array.null_count:
+        position = np.asarray(array.is_null()).argmax()
+        raise GraphError(f"a node id is missing at position {position}: drop that row")
+    kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    if pa.types.is_integer(kind) and kind != pa.uint64():
+        return array.cast(pa.int64())
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return array.cast(pa.large_string())
+    return None
+
+
+def _encode_arrow(
+    arrays: Sequence[Any], *, text: bool = False
+) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
+    import pyarrow as pa
+
+    column = pa.chunked_array(
+        [chunk for array in arrays for chunk in getattr(array, "chunks", [array])], arrays[0].type
+    )
+    if column.type == pa.int64() and _is_dense(np.asarray(column)):
+        ids, codes = _encode_dense(np.asarray(column))
+    else:
+        distinct, codes = _distinct(column)
+        if text:
+            distinct, codes = _trimmed(distinct, codes)
+        ids = type_text(distinct) if text else as_ids(np.asarray(distinct))
+        order = np.argsort(ids)
+        place = np.empty(len(ids), dtype=np.int64)
+        place[order] = np.arange(len(ids))
+        ids, codes = ids[order], place[codes]
+    ends = np.cumsum([len(array) for array in arrays])
+    return ids, np.split(codes, ends[:-1])
+
+
+def _distinct(column: Any) -> tuple[Any, NDArray[np.int64]]:
+    encoded = column.dictionary_encode()
+    if not encoded.num_chunks:
+        return column, np.zeros(0, dtype=np.int64)
+    # Arrow encodes all chunks with one dictionary.
+    codes = np.concatenate([np.asarray(chunk.indices) for chunk in encoded.chunks])
+    return encoded.chunks[0].dictionary, codes.astype(np.int64)
+
+
+def _trimmed(distinct: Any, codes: NDArray[np.int64]) -> tuple[Any, NDArray[np.int64]]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    trimmed = pc.utf8_trim_whitespace(distinct)
+    if trimmed.equals(distinct):
+        return distinct, codes
+    merged, place = _distinct(pa.chunked_array([trimmed]))
+    return merged, place[codes]
+
+
+def _is_dense(numbers: NDArray[np.int64]) -> bool:
+    if not len(numbers):
+        return False
+    return int(numbers.max()) - int(numbers.min()) < _DENSE * len(numbers)
+
+
+def _encode_dense(numbers: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    # A table of all ids in the range is several times as fast as hashing.
+    offsets = numbers - numbers.min()
+    seen = np.zeros(offsets.max() + 1, dtype=bool)
+    seen[offsets] = True
+    place = np.cumsum(seen) - 1
+    return np.flatnonzero(seen) + numbers.min(), place[offsets]
+
+
+def _sorted_objects(ids: Iterable[Any]) -> list[Any]:
+    items = list(ids)
+    try:
+        return sorted(items)
+    except TypeError:  # mixed types: group them, so that the order does not depend on the input's
+        return sorted(
+            items,
+            key=lambda item: (type(item).__name__, item if isinstance(item, int | str) else repr(item)),
+        )

@@ -1,0 +1,45 @@
+"""GraphML and GML, through networkx."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from boostne.convert import Weight, as_graph
+from boostne.errors import BoostneError
+from boostne.graph import Duplicates, Graph, SelfLoops
+from boostne.ids import as_ids, type_text
+from boostne.io.files import open_binary
+
+
+def read_graphml(
+    path: Path, *, directed: bool | None, weight: Weight, duplicates: Duplicates, self_loops: SelfLoops
+) -> Graph:
+    """Read a GraphML file; ids that are all integers become integers, as in other text formats."""
+    with open_binary(path) as stream:
+        content = _networkx().read_graphml(stream)
+    graph = as_graph(content, directed=directed, weight=weight, duplicates=duplicates, self_loops=self_loops)
+    return _named(graph, list(content))
+
+
+def read_gml(
+    path: Path, *, directed: bool | None, weight: Weight, duplicates: Duplicates, self_loops: SelfLoops
+) -> Graph:
+    """Read a GML file; the nodes' labels are their ids where all have one."""
+    with open_binary(path) as stream:
+        content = _networkx().read_gml(stream, label=None)
+    graph = as_graph(content, directed=directed, weight=weight, duplicates=duplicates, self_loops=self_loops)
+    labels = [label for _, label in content.nodes(data="label")]
+    return _named(graph, list(content) if None in labels else labels)
+
+
+def _named(graph: Graph, ids: list[Any]) -> Graph:
+    text = all(isinstance(item, str) for item in ids)
+    return replace(graph, nodes=type_text(ids) if text else as_ids(ids))
+
+
+def _networkx() -> Any:
+    try:
+        import networkx
+    except ImportError:
+        raise BoostneError('GraphML and GML need networkx: pip install "boostne[io]"') from None
+    return networkx

@@ -1,0 +1,181 @@
+"""Text files as rows of fields: comments, delimiters, headers, and the number of each line."""
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from boostne.errors import FileFormatError, ParameterError
+from boostne.io.files import open_binary
+
+COMMENTS = "#%"
+SAMPLE = 100
+
+_BLANK = " \t"
+_HEADERS = (
+    {"source", "target"},
+    {"src", "dst"},
+    {"from", "to"},
+    {"node1", "node2"},
+    {"fromnodeid", "tonodeid"},
+    {"node", "label"},
+    {"node", "class"},
+    {"id", "label"},
+    {"id", "class"},
+)
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """The bytes of a text file and how to take them apart.
+
+    Parameters
+    ----------
+    path
+        Where it was read from.
+    raw
+        Its content, every line with a newline at its end.
+    comments
+        Characters that make a line a comment when they begin it.
+    delimiter
+        What stands between fields; a space stands for any run of spaces and tabs.
+    """
+
+    path: Path
+    raw: bytes
+    comments: str
+    delimiter: str
+
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the number and the fields of each line that is neither empty nor a comment."""
+        for number, line in self.lines():
+            yield number, split(line, self.delimiter)
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Yield the number and the text of each line that is neither empty nor a comment."""
+        for number, line in enumerate(BytesIO(self.raw), start=1):
+            try:
+                text = line.decode().strip("\n")
+            except UnicodeDecodeError as error:
+                raise self.error(
+                    number, f"is not UTF-8 text ({error.reason}): save the file as UTF-8"
+                ) from None
+            start = text.lstrip(_BLANK)[:1]
+            if start and start not in self.comments:
+                yield number, text
+
+    def error(self, line: int, problem: str) -> FileFormatError:
+        """Return an error that names the file and the line."""
+        return FileFormatError(f"{self.path}, line {line}: {problem}")
+
+    def cleaned(self) -> bytes:
+        """Return the content without comments and empty lines, and with single spaces where those delimit."""
+        raw = self.raw
+        marks = [mark.encode() for mark in (*self.comments, *_BLANK, "\n")]
+        if any(raw.startswith(mark) or b"\n" + mark in raw for mark in marks):
+            comment = b"|".join(re.escape(mark.encode()) for mark in self.comments)
+            skip = rb"(?m)^[ \t]*(?:(?:%s)[^\n]*)?\n" % (comment or rb"(?!)")
+            raw = re.sub(skip, b"", raw)
+        return _single_spaced(raw) if self.delimiter == " " else raw
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a text file, each line with a newline at its end; a binary or empty file is an error."""
+    with open_binary(path) as stream:
+        raw = stream.read().removeprefix(b"\xef\xbb\xbf")
+    zero = raw.find(b"\0")
+    if zero >= 0:
+        raise FileFormatError(
+            f"{path}: a binary file (a zero byte at offset {zero}), not text; format= names other formats"
+        )
+    if not raw.strip():
+        raise FileFormatError(f"{path}: the file is empty")
+    if b"\r" in raw:
+        raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return raw if raw.endswith(b"\n") else raw + b"\n"
+
+
+def read_text(path: Path, delimiter: str | None, comments: str | None) -> TextFile:
+    """Read a text file and find its delimiter where none is given."""
+    comments = COMMENTS if comments is None else comments
+    raw = read_bytes(path)
+    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\n\r'):
+        raise ParameterError(f"delimiter must be one character such as ',' or ' ', got {delimiter!r}")
+    text = TextFile(path, raw, comments, delimiter or " ")
+    sample = [line for _, line in islice(text.lines(), SAMPLE)]
+    if not sample:
+        raise FileFormatError(
+            f"{path}: only comments, no data; lines that begin with one of {comments!r} are comments, "
+            "see comments="
+        )
+    return text if delimiter else TextFile(path, raw, comments, _sniff(sample))
+
+
+def split(line: str, delimiter: str) -> list[str]:
+    """Split a line into fields without the spaces around them; quotes count unless the delimiter is a space.
+
+    Examples
+    --------
+    >>> split(" 1  2", " "), split('"Smith, J", 3', ",")
+    (['1', '2'], ['Smith, J', '3'])
+    """
+    if delimiter == " ":
+        return [field.strip() for field in line.replace("\t", " ").split(" ") if field]
+    try:
+        fields = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))
+    except csv.Error:  # a field beyond the module's limit
+        fields = line.split(delimiter)
+    return [field.strip() for field in fields]
+
+
+def has_header(rows: Sequence[Sequence[str]]) -> bool:
+    """Tell whether the first of the rows names the columns.
+
+    It does where it has the usual names (source and target, node and label, …), or where it has no number and
+    some column below it has nothing else. Words that come back as fields below are data.
+
+    Examples
+    --------
+    >>> has_header([["user", "friend"], ["3", "4"]]), has_header([["ann", "bob"], ["bob", "eve"]])
+    (True, False)
+    """
+    first, rest = rows[0], rows[1:]
+    below = {field for row in rest for field in row}
+    if any(_is_number(field) or field in below for field in first):
+        return False
+    names = {field.lower().replace("_", "") for field in first}
+    if any(header <= names for header in _HEADERS):
+        return True
+    columns = list(zip(*rest, strict=False))
+    return any(all(map(_is_number, column)) for column in columns)
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def _sniff(lines: Sequence[str]) -> str:
+    # Semicolon before comma: where both are in every line, the comma is a decimal sign.
+    return next((mark for mark in "\t;," if all(mark in line.strip(_BLANK) for line in lines)), " ")
+
+
+def _single_spaced(raw: bytes) -> bytes:
+    raw = raw.replace(b"\t", b" ")
+    if not any(mark in raw for mark in (b"  ", b" \n", b"\n ")) and not raw.startswith(b" "):
+        return raw
+    space, newline = ord(" "), ord("\n")
+    data = np.frombuffer(raw, dtype=np.uint8)
+    # First all but the last space of each run, and those before a line's end; then those that begin a line.
+    after = np.append(data[1:], newline)
+    data = data[~((data == space) & ((after == space) | (after == newline)))]
+    before = np.insert(data[:-1], 0, newline)
+    return bytes(data[~((data == space) & (before == newline))])

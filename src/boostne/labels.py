@@ -1,0 +1,205 @@
+"""Labels of nodes: none, one or several for each."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from boostne.adjacency import checked_csr, entry
+from boostne.errors import GraphError
+from boostne.ids import as_ids, encode, first_repeated, positions
+
+_ACCEPTED = (
+    "Labels; a dict from node to label or labels; a pair (nodes, labels); a list or array with the label of "
+    "node 0, 1, …; a two-dimensional indicator array or sparse matrix"
+)
+_SEVERAL = (list, tuple, set, frozenset, np.ndarray)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Labels:
+    """Which nodes carry which labels.
+
+    Parameters
+    ----------
+    nodes
+        Ids, unique; nodes without a label are allowed.
+    classes
+        The labels, unique; column ``j`` of the matrix belongs to ``classes[j]``.
+    matrix
+        Indicator matrix, ``len(nodes) × len(classes)``; any entry other than zero means that the node carries
+        the label. Stored as a boolean ``csr_array``.
+
+    Examples
+    --------
+    >>> labels = as_labels({"ann": "red", "bob": ["blue", "red"], "eve": []})
+    >>> labels
+    Labels(3 nodes, 2 classes, 3 labels)
+    >>> labels["bob"], labels["eve"], labels.multilabel
+    (('blue', 'red'), (), True)
+    """
+
+    nodes: NDArray[Any]
+    classes: NDArray[Any]
+    matrix: sparse.csr_array
+
+    def __post_init__(self) -> None:
+        nodes, classes = as_ids(self.nodes).copy(), as_ids(self.classes).copy()
+        matrix = _indicator(self.matrix)
+        if matrix.shape != (len(nodes), len(classes)):
+            raise GraphError(
+                f"the indicator matrix has shape {tuple(matrix.shape)}, but there are {len(nodes)} nodes "
+                f"and {len(classes)} classes"
+            )
+        for name, ids in (("node", nodes), ("class", classes)):
+            repeated = first_repeated(ids)
+            if repeated is not None:
+                raise GraphError(f"the {name} {repeated!r} occurs more than once; {name} ids must be unique")
+        for array in (nodes, classes, matrix.data, matrix.indices, matrix.indptr):
+            array.flags.writeable = False
+        object.__setattr__(self, "nodes", nodes)
+        object.__setattr__(self, "classes", classes)
+        object.__setattr__(self, "matrix", matrix)
+
+    @classmethod
+    def from_indices(
+        cls, nodes: Any, classes: Any, rows: NDArray[np.int64], columns: NDArray[np.int64]
+    ) -> "Labels":
+        """Make labels from pairs of positions in ``nodes`` and ``classes``; repeated pairs count once.
+
+        Examples
+        --------
+        >>> Labels.from_indices([7, 9], ["x", "y"], np.array([0, 1, 1]), np.array([1, 0, 1]))[9]
+        ('x', 'y')
+        """
+        shape = (len(nodes), len(classes))
+        return cls(nodes, classes, sparse.coo_array((np.ones(len(rows)), (rows, columns)), shape=shape))
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, those without a label included."""
+        return len(self.nodes)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of pairs of a node and one of its labels."""
+        return int(self.matrix.nnz)
+
+    @property
+    def multilabel(self) -> bool:
+        """Whether any node carries more than one label."""
+        return bool(np.any(np.diff(self.matrix.indptr) > 1))
+
+    def __getitem__(self, node: Any) -> tuple[Any, ...]:
+        row = int(positions(self.nodes, as_ids([node]))[0])
+        if row < 0:
+            raise KeyError(node)
+        start, stop = self.matrix.indptr[row : row + 2]
+        return tuple(self.classes[self.matrix.indices[start:stop]].tolist())
+
+    def align(self, nodes: Any) -> tuple[sparse.csr_array, int]:
+        """Return the indicator matrix for other nodes, in their order.
+
+        Parameters
+        ----------
+        nodes
+            Ids, e.g. those of a graph or an embedding.
+
+        Returns
+        -------
+        indicator
+            One row per id; empty for an id without a label.
+        left_out
+            How many nodes that carry a label are not among ``nodes``.
+
+        Examples
+        --------
+        >>> indicator, left_out = as_labels({1: "a", 2: "b"}).align([2, 5])
+        >>> indicator.toarray(), left_out
+        (array([[False,  True],
+               [False, False]]), 1)
+        """
+        wanted = as_ids(nodes)
+        rows = positions(self.nodes, wanted)
+        known = np.flatnonzero(rows >= 0)
+        # A selection matrix: row i picks the row of this matrix that belongs to the i-th id.
+        pick = sparse.csr_array(
+            (np.ones(len(known), dtype=bool), (known, rows[known])), shape=(len(wanted), self.n_nodes)
+        )
+        labelled = np.diff(self.matrix.indptr) > 0
+        labelled[rows[known]] = False
+        return sparse.csr_array(pick @ self.matrix), int(np.count_nonzero(labelled))
+
+    def __repr__(self) -> str:
+        return f"Labels({self.n_nodes} nodes, {len(self.classes)} classes, {self.n_labels} labels)"
+
+
+def as_labels(obj: Any) -> Labels:
+    """Make :class:`Labels` from the usual forms.
+
+    Parameters
+    ----------
+    obj
+        Labels (returned as they are); a dict or pandas Series from node to label, or to a list or set of
+        labels; a pair ``(nodes, labels)``; a list or one-dimensional array with the label of node 0, 1, …; a
+        two-dimensional indicator array or sparse matrix, a row per node. None and NaN mean no label.
+
+    Examples
+    --------
+    >>> as_labels([0, 1, 1, None])
+    Labels(4 nodes, 2 classes, 3 labels)
+    >>> as_labels((["a", "b"], np.array([[1, 0], [1, 1]])))["b"]
+    (0, 1)
+    """
+    if isinstance(obj, Labels):
+        return obj
+    if isinstance(obj, Mapping) or (hasattr(obj, "items") and getattr(obj, "ndim", None) == 1):
+        items = list(obj.items())
+        return _from_values([node for node, _ in items], [label for _, label in items])
+    if isinstance(obj, tuple) and len(obj) == 2:  # noqa: PLR2004
+        return _with_nodes(*obj)
+    if sparse.issparse(obj) or isinstance(obj, list | tuple | np.ndarray):
+        return _with_nodes(None, obj)
+    raise TypeError(f"cannot make labels from {type(obj).__name__}; accepted: {_ACCEPTED}")
+
+
+def _with_nodes(nodes: Any, labels: Any) -> Labels:
+    if sparse.issparse(labels) or (isinstance(labels, np.ndarray) and labels.ndim == 2):  # noqa: PLR2004
+        n, n_classes = labels.shape
+        return Labels(np.arange(n) if nodes is None else nodes, np.arange(n_classes), labels)
+    values = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+    return _from_values(range(len(values)) if nodes is None else nodes, values)
+
+
+def _from_values(nodes: Iterable[Any], values: list[Any]) -> Labels:
+    ids = as_ids(nodes)
+    if len(ids) != len(values):
+        raise GraphError(f"nodes and labels must be equally long, got {len(ids)} and {len(values)}")
+    several = [_listed(value) for value in values]
+    rows = np.repeat(np.arange(len(ids)), [len(labels) for labels in several])
+    classes, (columns,) = encode([label for labels in several for label in labels])
+    return Labels.from_indices(ids, classes, rows, columns)
+
+
+def _listed(value: Any) -> list[Any]:
+    if isinstance(value, _SEVERAL):
+        return list(value)
+    missing = value is None or (isinstance(value, float) and np.isnan(value))
+    return [] if missing else [value]
+
+
+def _indicator(matrix: Any) -> sparse.csr_array:
+    if not sparse.issparse(matrix):
+        matrix = np.asarray(matrix)
+    if matrix.dtype.kind not in "biuf":
+        raise GraphError(f"an indicator matrix must hold booleans or numbers, got dtype {matrix.dtype}")
+    csr = checked_csr(matrix)
+    if np.isnan(csr.data).any():
+        row, column = entry(csr, int(np.isnan(csr.data).argmax()))
+        raise GraphError(f"the indicator matrix holds NaN in row {row}, column {column}")
+    csr.sum_duplicates()
+    csr.eliminate_zeros()
+    return csr.astype(bool)
