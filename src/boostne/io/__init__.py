@@ -1,0 +1,7 @@
+"""Files in, files out: graphs and labels are read here, embeddings read and written."""
+
+from boostne.io.embeddings import read_embedding, write_embedding
+from boostne.io.graphs import read_graph
+from boostne.io.labels import read_labels
+
+__all__ = ["read_embedding", "read_graph", "read_labels", "write_embedding"]

@@ -1,0 +1,396 @@
+import json
+import subprocess
+import sys
+import warnings
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from boostne.embedding import Embedding
+from boostne.errors import BoostneError, FileFormatError, ParameterError
+from boostne.io.atomic import atomic_path, check_writable
+from boostne.io.embeddings import read_embedding, write_embedding
+
+SUFFIXES = [".npz", ".npy", ".parquet", ".csv", ".emb", ".txt"]
+TYPED = [".npz", ".npy", ".parquet"]
+KEEPS_LEVELS = [*TYPED, ".csv"]
+SAME_FOLDER = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60
+)
+
+IDS = {
+    "int": [5, -3, 2**62, 0],
+    "str": ["New York", 'a "quoted" id', "50%", "comma, tab\t"],
+    "zeros": ["007", "7", "08", "x"],
+    "odd": ["line\nbreak", "return\r", "no-break\u00a0space \u2028", "%20 %25 %zz"],
+    "unicode": ["Zürich", "東京", "\U0001f98a", "'"],
+    "one integer-like": ["1", "2", "3", "four"],
+}
+
+
+def vectors(dtype=np.float32):
+    return np.array([[0.1, -1e-30, 3], [1 / 3, 1e30, 0], [-0.0, 1, 2], [7, 16777216, 5e-45]], dtype=dtype)
+
+
+def assert_same(got, expected, *, levels=True):
+    assert got.nodes.tolist() == expected.nodes.tolist()
+    assert [type(a) for a in got.nodes.tolist()] == [type(a) for a in expected.nodes.tolist()]
+    assert got.vectors.dtype == expected.vectors.dtype
+    np.testing.assert_array_equal(got.vectors, expected.vectors)
+    assert got.levels.tolist() == (expected.levels.tolist() if levels else [expected.dimensions])
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
+def test_comes_back_as_it_went(tmp_path, suffix, ids):
+    embedding = Embedding(ids, vectors(), levels=[1, 2])
+    write_embedding(embedding, tmp_path / f"e{suffix}")
+    assert_same(read_embedding(tmp_path / f"e{suffix}"), embedding, levels=suffix in KEEPS_LEVELS)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@SAME_FOLDER
+@given(data=st.data())
+def test_any_strings_and_numbers_come_back(tmp_path, suffix, data):
+    text = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=6)
+    ids = data.draw(st.lists(text, min_size=1, max_size=5, unique=True))
+    finite = st.floats(allow_nan=False, allow_infinity=False, width=32)
+    matrix = data.draw(hnp.arrays(np.float32, (len(ids), 2), elements=finite))
+    embedding = Embedding(ids, matrix)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        write_embedding(embedding, tmp_path / f"e{suffix}")
+    assert_same(read_embedding(tmp_path / f"e{suffix}", id_type="str"), embedding)
+
+
+@pytest.mark.parametrize("suffix", TYPED)
+def test_typed_formats_keep_every_type(tmp_path, suffix):
+    mixed = Embedding([1, "1", (2, "b", (3,)), 2**70], vectors(np.float64), levels=[2, 1])
+    write_embedding(mixed, tmp_path / f"e{suffix}")
+    assert_same(read_embedding(tmp_path / f"e{suffix}"), mixed)
+    digits = Embedding(["1", "2", "3", "4"], vectors())
+    write_embedding(digits, tmp_path / f"e{suffix}")
+    assert_same(read_embedding(tmp_path / f"e{suffix}"), digits)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".emb"])
+def test_text_warns_when_strings_would_become_integers(tmp_path, suffix):
+    embedding = Embedding(["1", "2", "3", "4"], vectors())
+    with pytest.warns(UserWarning, match='id_type="str"'):
+        write_embedding(embedding, tmp_path / f"e{suffix}")
+    assert_same(read_embedding(tmp_path / f"e{suffix}", id_type="str"), embedding)
+    assert read_embedding(tmp_path / f"e{suffix}").nodes.tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".emb"])
+def test_text_refuses_mixed_ids_and_numbers_out_of_range(tmp_path, suffix):
+    with pytest.raises(ParameterError, match=r"save as \.npz or \.parquet"):
+        write_embedding(Embedding([1, "a"], np.eye(2)), tmp_path / f"e{suffix}")
+    with pytest.raises(ParameterError, match="32-bit"):
+        write_embedding(Embedding([1], [[1e300]]), tmp_path / f"e{suffix}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_refuses_ids_that_cannot_be_saved(tmp_path):
+    with pytest.raises(ParameterError, match="integers, strings and tuples"):
+        write_embedding(Embedding([1, frozenset({2})], np.eye(2)), tmp_path / "e.npz")
+    with pytest.raises(ParameterError, match="empty node id"):
+        write_embedding(Embedding(["", "b"], np.eye(2)), tmp_path / "e.emb")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_many_rows_are_written_in_blocks(tmp_path, suffix):
+    embedding = Embedding(
+        np.arange(20_001), np.random.default_rng(0).normal(size=(20_001, 3)).astype(np.float32)
+    )
+    write_embedding(embedding, tmp_path / f"e{suffix}")
+    assert_same(read_embedding(tmp_path / f"e{suffix}"), embedding)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_an_embedding_without_nodes(tmp_path, suffix):
+    write_embedding(Embedding([], np.empty((0, 2), dtype=np.float32)), tmp_path / f"e{suffix}")
+    assert read_embedding(tmp_path / f"e{suffix}").vectors.shape == (0, 2)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_view_of_some_levels_is_written(tmp_path, suffix):
+    part = Embedding(["a", "b", "c", "d"], vectors(), levels=[2, 1]).up_to(1)
+    write_embedding(part, tmp_path / f"e{suffix}")
+    assert_same(read_embedding(tmp_path / f"e{suffix}"), part)
+
+
+# ---- what other tools see
+
+
+def test_npz_has_the_agreed_names_and_no_pickle(tmp_path):
+    write_embedding(Embedding(["a", "b"], np.eye(2), levels=[1, 1]), tmp_path / "e.npz")
+    with np.load(tmp_path / "e.npz", allow_pickle=False) as arrays:
+        assert sorted(arrays) == ["levels", "nodes", "vectors"]
+        assert arrays["nodes"].tolist() == ["a", "b"]
+        assert arrays["levels"].tolist() == [1, 1]
+
+
+def test_npy_has_its_ids_beside_it(tmp_path):
+    write_embedding(Embedding(["a", 2], np.eye(2)), tmp_path / "e.npy")
+    np.testing.assert_array_equal(np.load(tmp_path / "e.npy"), np.eye(2))
+    assert json.loads((tmp_path / "e.nodes.json").read_text())["nodes"] == ["a", 2]
+
+
+def test_parquet_and_csv_have_readable_columns(tmp_path):
+    embedding = Embedding(["a", "b"], np.eye(2), levels=[1, 1])
+    write_embedding(embedding, tmp_path / "e.parquet")
+    table = pq.read_table(tmp_path / "e.parquet")
+    assert table.column_names == ["node", "u1_1", "u2_1"]
+    assert json.loads(table.schema.metadata[b"boostne.levels"]) == [1, 1]
+    write_embedding(embedding, tmp_path / "e.csv")
+    assert (tmp_path / "e.csv").read_text().splitlines() == ['"node","u1_1","u2_1"', '"a",1,0', '"b",0,1']
+
+
+def test_gensim_reads_our_word2vec_file(tmp_path):
+    keyed_vectors = pytest.importorskip("gensim.models").KeyedVectors
+    ids = ["New York", "50%", "Zürich", "tab\tand\u00a0nbsp", "plain"]
+    embedding = Embedding(ids, np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32))
+    write_embedding(embedding, tmp_path / "e.emb")
+    theirs = keyed_vectors.load_word2vec_format(tmp_path / "e.emb")
+    assert theirs.index_to_key == ["New%20York", "50%25", "Zürich", "tab%09and%C2%A0nbsp", "plain"]
+    np.testing.assert_array_equal(theirs.vectors, embedding.vectors)
+
+
+def test_we_read_the_word2vec_file_of_gensim(tmp_path):
+    models = pytest.importorskip("gensim.models")
+    theirs = models.KeyedVectors(3)
+    theirs.add_vectors(["b", "a", "100%"], np.eye(3, dtype=np.float32) / 3)
+    theirs.save_word2vec_format(tmp_path / "g.txt")
+    ours = read_embedding(tmp_path / "g.txt")
+    for node in ("a", "b", "100%"):
+        np.testing.assert_array_equal(ours[node], theirs[node])
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("e.csv", "node,x,y\n7,1,2\n9,3,4.5\n"),
+        ("e.csv", "x,node,y\n1,7,2\n3,9,4.5\n"),
+        ("e.csv", "7,1,2\n9,3,4.5\n"),
+        ("e.csv", ",0,1\n7,1,2\n9,3,4.5\n"),
+        ("e.csv", "id,0,1\r\n7,1,2\r\n\r\n9,3,4.5\r\n"),
+        ("e.csv", "\ufeffid;0;1\n7;1;2\n9;3;4.5\n"),
+        ("e.csv", 'name\tx\ty\n"7"\t1\t2\n9\t3\t4.5'),
+        ("e.emb", "2 2\n7 1 2\n9 3 4.5\n"),
+        ("e.emb", "2 2\n7 1 2 \n9 3 4.5 \n"),
+        ("e.txt", "7 1 2\n9 3 4.5\n"),
+        ("e.txt", "2 2\r\n7\t1\t2\r\n9\t3\t4.5"),
+    ],
+)
+def test_reads_the_files_of_others(tmp_path, name, text):
+    (tmp_path / name).write_bytes(text.encode())
+    got = read_embedding(tmp_path / name)
+    assert got.nodes.tolist() == [7, 9]
+    np.testing.assert_array_equal(got.vectors, [[1, 2], [3, 4.5]])
+    assert got.levels.tolist() == [2]
+
+
+def test_numbered_columns_are_a_header(tmp_path):
+    (tmp_path / "e.csv").write_text("name,0,1,2\na,1,2,3\n")
+    assert read_embedding(tmp_path / "e.csv").nodes.tolist() == ["a"]
+    (tmp_path / "e.csv").write_text("one-hot,0,1\na,1,0\n")
+    assert read_embedding(tmp_path / "e.csv").nodes.tolist() == ["one-hot", "a"]
+
+
+def test_reads_a_data_frame_of_pandas(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame([[1.0, 2.0], [3.0, 4.5]], index=["a", "b"])
+    frame.to_csv(tmp_path / "p.csv")
+    frame.rename(columns=str).to_parquet(tmp_path / "p.parquet")
+    for name in ("p.csv", "p.parquet"):
+        np.testing.assert_array_equal(read_embedding(tmp_path / name)["b"], [3, 4.5])
+
+
+def test_npy_takes_ids_from_the_caller(tmp_path):
+    np.save(tmp_path / "v.npy", np.eye(2, dtype=np.float32))
+    (tmp_path / "ids.txt").write_text("7\n9\n")
+    with pytest.raises(FileFormatError, match=r"v\.nodes\.json is not beside it; pass ids="):
+        read_embedding(tmp_path / "v.npy")
+    assert read_embedding(tmp_path / "v.npy", ids=["a", "b"]).nodes.tolist() == ["a", "b"]
+    assert read_embedding(tmp_path / "v.npy", ids=tmp_path / "ids.txt").nodes.tolist() == [7, 9]
+    assert read_embedding(
+        tmp_path / "v.npy", ids=str(tmp_path / "ids.txt"), id_type="str"
+    ).nodes.tolist() == ["7", "9"]
+    with pytest.raises(FileFormatError, match=r"v\.npy: .*same length, got 3 and 2"):
+        read_embedding(tmp_path / "v.npy", ids=range(3))
+    with pytest.raises(FileNotFoundError, match=r"none\.txt"):
+        read_embedding(tmp_path / "v.npy", ids=tmp_path / "none.txt")
+
+
+def test_npy_refuses_the_ids_of_other_vectors(tmp_path):
+    write_embedding(Embedding(["a", "b"], np.eye(2)), tmp_path / "e.npy")
+    np.save(tmp_path / "e.npy", np.zeros((2, 2)))
+    with pytest.raises(FileFormatError, match="belongs to other vectors"):
+        read_embedding(tmp_path / "e.npy")
+    (tmp_path / "e.nodes.json").write_text("[1, 2]")
+    with pytest.raises(FileFormatError, match="nodes, levels and sha256"):
+        read_embedding(tmp_path / "e.npy")
+
+
+# ---- bad input
+
+
+@pytest.mark.parametrize("name", ["e.xyz", "e", "e.npz.gz"])
+def test_unknown_suffix_lists_the_known_ones(tmp_path, name):
+    for call in (lambda p: write_embedding(Embedding([0], [[1]]), p), read_embedding):
+        with pytest.raises(ParameterError, match=r"\.npz, \.npy, \.parquet, \.csv, \.emb, \.txt"):
+            call(tmp_path / name)
+
+
+def test_missing_file_and_misplaced_options(tmp_path):
+    for suffix in SUFFIXES:
+        with pytest.raises(FileNotFoundError, match=f"none{suffix}"):
+            read_embedding(tmp_path / f"none{suffix}")
+    write_embedding(Embedding([0], [[1]]), tmp_path / "e.npz")
+    with pytest.raises(ParameterError, match=r"ids belongs to \.npy files"):
+        read_embedding(tmp_path / "e.npz", ids=[0])
+    with pytest.raises(ParameterError, match="id_type must be"):
+        read_embedding(tmp_path / "e.npz", id_type="float")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("e.npz", b"not a zip", "e.npz"),
+        ("e.npz", b"", "e.npz"),
+        ("e.npy", b"\x93NUMPY", "e.npy"),
+        ("e.parquet", b"PAR1", "e.parquet"),
+        ("e.csv", b"", "e.csv"),
+        ("e.csv", b"node,x,y\na,1,2\nb,3\n", "Row #3: Expected 3 columns, got 2"),
+        ("e.csv", b"node,x,y\na,1,two\n", "two"),
+        ("e.csv", b"node,x,y\na,1,\n", "e.csv"),
+        ("e.csv", b"node,x,y\na,1,nan\n", "NaN or infinity in the vector of node 'a'"),
+        ("e.csv", b"node,x,y\na,1,1\na,1,2\n", "'a' more than once"),
+        ("e.csv", b"node,x\n\xff\xfe,1\n", "e.csv"),
+        ("e.csv", b"node\na\n", "at least one column"),
+        ("e.emb", b"", "e.emb"),
+        ("e.emb", b"3 2\na 1 2\nb 3 4\n", "promises 3 vectors of 2 numbers, but it holds 2 of 2"),
+        ("e.emb", b"2 3\na 1 2\nb 3 4\n", "promises 2 vectors of 3 numbers, but it holds 2 of 2"),
+        ("e.emb", b"2 2\na 1 2\nNew York 3 4\n", "Expected 3 columns, got 4"),
+        ("e.emb", b"1 2\na 1 inf\n", "NaN or infinity"),
+    ],
+)
+def test_bad_files_are_named(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    ids = [0] if name.endswith("npy") else None
+    with pytest.raises(FileFormatError) as caught:
+        read_embedding(tmp_path / name, ids=ids)
+    assert name in str(caught.value)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@SAME_FOLDER
+@given(content=st.binary(max_size=200))
+def test_random_bytes_never_cause_another_error(tmp_path, suffix, content):
+    (tmp_path / f"e{suffix}").write_bytes(content)
+    with suppress(BoostneError):
+        read_embedding(tmp_path / f"e{suffix}")
+
+
+def test_npz_of_another_kind(tmp_path):
+    np.savez(tmp_path / "e.npz", embeddings=np.eye(2))
+    with pytest.raises(FileFormatError, match="lacks the array 'nodes'; it holds embeddings"):
+        read_embedding(tmp_path / "e.npz")
+    np.savez(tmp_path / "e.npz", nodes=np.array([0, "a"], dtype=object), vectors=np.eye(2))
+    with pytest.raises(FileFormatError, match="allow_pickle"):
+        read_embedding(tmp_path / "e.npz")
+
+
+def test_parquet_with_a_column_of_lists(tmp_path):
+    pq.write_table(pa.table({"node": [1, 2], "vector": [[1.0, 2.0], [3.0, 4.0]]}), tmp_path / "e.parquet")
+    with pytest.raises(FileFormatError, match="column 'vector' must hold one number a row, got list"):
+        read_embedding(tmp_path / "e.parquet")
+
+
+# ---- whole or not there
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+def test_an_exception_leaves_the_old_file_and_nothing_else(tmp_path, error):
+    target = tmp_path / "a.txt"
+    target.write_text("old")
+    with pytest.raises(error), atomic_path(target) as temporary:  # noqa: PT012 (the file must be there first)
+        temporary.write_text("half")
+        raise error
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_success_replaces_the_file_and_keeps_a_link_a_link(tmp_path):
+    target, link = tmp_path / "a.txt", tmp_path / "link.txt"
+    target.write_text("old")
+    link.symlink_to(target)
+    with atomic_path(link) as temporary:
+        assert temporary.parent == tmp_path
+        assert temporary.suffix == ".txt"
+        temporary.write_text("new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+    assert sorted(tmp_path.iterdir()) == [target, link]
+
+
+def test_new_files_obey_the_umask(tmp_path):
+    write_embedding(Embedding([0], [[1]]), tmp_path / "e.npz")
+    (tmp_path / "plain").touch()
+    assert (tmp_path / "e.npz").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_a_killed_process_leaves_no_half_file(tmp_path):
+    code = (
+        "import os, sys; from boostne.io.atomic import atomic_path\n"
+        "with atomic_path(sys.argv[1]) as temporary:\n"
+        "    temporary.write_text('half'); os._exit(9)"
+    )
+    target = tmp_path / "a.txt"
+    assert subprocess.run([sys.executable, "-c", code, target], check=False).returncode == 9
+    assert not target.exists()
+
+
+def test_ids_get_their_name_before_the_vectors(tmp_path, monkeypatch):
+    renamed = []
+    replace = Path.replace
+    monkeypatch.setattr(Path, "replace", lambda old, new: (renamed.append(new.name), replace(old, new)))
+    write_embedding(Embedding([0], [[1]]), tmp_path / "e.npy")
+    assert renamed == ["e.nodes.json", "e.npy"]
+
+
+def test_check_writable(tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder.npz").mkdir()
+    check_writable(tmp_path / "new.npz")
+    check_writable(tmp_path / "file")
+    for path, message in [
+        (tmp_path / "none" / "e.npz", "does not exist; create it first"),
+        (tmp_path / "file" / "e.npz", "is not a folder"),
+        (tmp_path / "folder.npz", "it is a folder"),
+    ]:
+        with pytest.raises(ParameterError, match=message):
+            check_writable(path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder.npz"]
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs /proc, a folder that nobody can write to")
+def test_check_writable_tries_it():
+    with pytest.raises(ParameterError, match="does not accept new files"):
+        check_writable("/proc/e.npz")
+
+
+@pytest.mark.skipif(not Path("/dev/null").exists(), reason="needs /dev/null")
+def test_a_device_is_not_replaced():
+    with pytest.raises(ParameterError, match="not a regular file"):
+        check_writable("/dev/null")
