@@ -106,6 +106,28 @@ def test_refuses_ids_that_cannot_be_saved(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("half", ["\ud800", "a\udfffb", "\udc80 c"])
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_lone_surrogate_is_kept_or_refused_by_name(tmp_path, suffix, half):
+    embedding = Embedding(["ok", half], np.eye(2))
+    if suffix in {".npz", ".npy"}:
+        write_embedding(embedding, tmp_path / f"e{suffix}")
+        assert_same(read_embedding(tmp_path / f"e{suffix}"), embedding)
+        return
+    with pytest.raises(ParameterError, match=r"lone surrogate.*save as \.npz or \.npy") as caught:
+        write_embedding(embedding, tmp_path / f"e{suffix}")
+    assert repr(half) in str(caught.value)
+    str(caught.value).encode()  # the message itself can be printed
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("suffix", TYPED)
+def test_a_lone_surrogate_among_mixed_ids_is_kept(tmp_path, suffix):
+    mixed = Embedding([1, "\ud800", ("\udfff", 2)], np.eye(3))
+    write_embedding(mixed, tmp_path / f"e{suffix}")
+    assert_same(read_embedding(tmp_path / f"e{suffix}"), mixed)
+
+
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_many_rows_are_written_in_blocks(tmp_path, suffix):
     embedding = Embedding(

@@ -1,0 +1,86 @@
+"""Embeddings as NumPy files: ``.npz``, and ``.npy`` with the ids and levels beside it in ``NAME.nodes.json``."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from boostne.embedding import Embedding
+from boostne.errors import FileFormatError
+from boostne.io.atomic import atomic_path
+from boostne.io.embedding_ids import IdType, as_hashable, decode_ids, encode_ids, ids_from_text
+
+
+def write_npz(embedding: Embedding, path: Path) -> None:
+    """Write the arrays ``nodes``, ``vectors`` and ``levels``, none of them pickled."""
+    arrays: dict[str, Any] = {"vectors": embedding.vectors, "levels": embedding.levels}
+    if embedding.nodes.dtype.kind == "O":  # NumPy would pickle objects
+        arrays |= {"nodes": np.array(encode_ids(embedding.nodes)), "nodes_encoding": np.array("json")}
+    else:
+        arrays["nodes"] = embedding.nodes
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+
+
+def read_npz(path: Path) -> Embedding:
+    """Read the arrays ``nodes``, ``vectors`` and, where there is one, ``levels``."""
+    with np.load(path, allow_pickle=False) as arrays:
+        missing = {"nodes", "vectors"} - set(arrays)
+        if missing:
+            raise FileFormatError(
+                f"{path}: lacks the array {sorted(missing)[0]!r}; it holds {', '.join(arrays)}"
+            )
+        nodes = decode_ids(arrays["nodes"].tolist()) if "nodes_encoding" in arrays else arrays["nodes"]
+        return Embedding(nodes, arrays["vectors"], arrays.get("levels"))
+
+
+def write_npy(embedding: Embedding, path: Path) -> None:
+    """Write the vectors alone; :func:`write_npy_ids` must follow."""
+    with path.open("wb") as file:
+        np.save(file, embedding.vectors)
+
+
+def write_npy_ids(embedding: Embedding, path: Path, vectors: Path) -> None:
+    """Write ids and levels beside `path`, with the checksum of the file `vectors` that they belong to."""
+    content = {
+        "nodes": [json.loads(text) for text in encode_ids(embedding.nodes)],
+        "levels": embedding.levels.tolist(),
+        "sha256": _sha256(vectors),
+    }
+    with atomic_path(_companion(path)) as temporary:
+        temporary.write_text(json.dumps(content), encoding="utf-8")
+
+
+def read_npy(path: Path, ids: str | Path | Iterable[Any] | None, id_type: IdType) -> Embedding:
+    """Read vectors, and their ids from the caller, from a text file or from ``NAME.nodes.json``."""
+    vectors = np.load(path, allow_pickle=False)
+    if isinstance(ids, str | Path):
+        lines = Path(ids).read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        return Embedding(ids_from_text(lines, id_type), vectors)
+    if ids is not None:
+        return Embedding(ids, vectors)
+    companion = _companion(path)
+    if not companion.is_file():
+        raise FileFormatError(f"{path}: the ids file {companion.name} is not beside it; pass ids=")
+    content = json.loads(companion.read_text(encoding="utf-8"))
+    if not isinstance(content, dict) or not {"nodes", "levels", "sha256"} <= content.keys():
+        raise FileFormatError(
+            f"{companion}: must be an object with nodes, levels and sha256; if it is not, pass ids="
+        )
+    if content["sha256"] != _sha256(path):
+        raise FileFormatError(
+            f"{companion}: belongs to other vectors than {path.name}; if it fits, pass ids="
+        )
+    return Embedding([as_hashable(node) for node in content["nodes"]], vectors, content["levels"])
+
+
+def _companion(path: Path) -> Path:
+    return path.with_suffix(".nodes.json")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,71 @@
+"""Node ids in the files of embeddings: what each format can hold, and how it is written and typed."""
+
+import json
+import re
+import warnings
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from numpy.typing import NDArray
+
+from boostne.embedding import Embedding
+from boostne.errors import ParameterError
+from boostne.ids import as_ids, show, type_text
+
+IdType = Literal["auto", "int", "str"]
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def encode_ids(nodes: NDArray[Any]) -> list[str]:
+    """Write ids of mixed types as JSON; a tuple becomes an array."""
+    try:
+        return [json.dumps(node) for node in nodes.tolist()]
+    except TypeError as error:
+        raise ParameterError(
+            f"a node id must be made of integers, strings and tuples to be saved: {error}"
+        ) from error
+
+
+def decode_ids(encoded: Iterable[str]) -> NDArray[Any]:
+    """Read what :func:`encode_ids` wrote."""
+    return as_ids(as_hashable(json.loads(text)) for text in encoded)
+
+
+def as_hashable(value: Any) -> Any:
+    """Turn the arrays of JSON, at any depth, into tuples."""
+    return tuple(as_hashable(each) for each in value) if isinstance(value, list) else value
+
+
+def check_utf8_ids(embedding: Embedding, suffix: str) -> None:
+    """Refuse strings that UTF-8 cannot hold; ids of mixed types are written as JSON, which escapes them."""
+    if embedding.nodes.dtype.kind != "U":
+        return
+    for node in embedding.nodes.tolist():
+        if _SURROGATE.search(node):
+            raise ParameterError(
+                f"the node id {node!r} holds half a character (a lone surrogate), which {suffix} files cannot "
+                "hold; save as .npz or .npy, or change the id"
+            )
+
+
+def check_text_ids(embedding: Embedding, suffix: str) -> None:
+    """Refuse ids of mixed types, and warn where strings would come back as integers."""
+    nodes = embedding.nodes
+    if nodes.dtype.kind == "O":
+        raise ParameterError(
+            f"{suffix} files hold ids that are all integers or all strings; save as .npz or .parquet"
+        )
+    if nodes.dtype.kind == "U" and len(nodes) and type_text(nodes.tolist()).dtype.kind == "i":
+        warnings.warn(
+            f"these string ids look like integers ({show(nodes)}), and {suffix} files have no types: "
+            'read the file with read_embedding(path, id_type="str"), or save as .npz or .parquet',
+            stacklevel=3,
+        )
+
+
+def ids_from_text(texts: list[str], id_type: IdType) -> NDArray[Any]:
+    """Give ids read from text the type that the caller asks for; see :func:`boostne.ids.type_text` for "auto"."""
+    if id_type == "auto":
+        return type_text(texts)
+    return as_ids(texts if id_type == "str" else [int(text) for text in texts])
