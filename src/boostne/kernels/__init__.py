@@ -1,0 +1,94 @@
+"""Hot loops: arrays in, arrays out. Compiled ones, and their readable twins in NumPy.
+
+:func:`get_kernels` returns the fastest that this installation and this machine have. The environment variable
+``BOOSTNE_KERNELS`` (``reference``, ``baseline``, ``avx2`` or ``avx512``) forces a choice.
+"""
+
+import os
+import warnings
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostne.errors import ParameterError
+from boostne.kernels.sharded import ShardedCSR
+
+
+class Kernels(Protocol):
+    """What every set of kernels offers; :mod:`boostne.kernels.reference` says what each function computes."""
+
+    @property
+    def instruction_set(self) -> str:
+        """Name of the instruction set, or ``"reference"``."""
+
+    def sweep(
+        self, R: ShardedCSR, V: NDArray[Any], gram_v: NDArray[np.float64], U: NDArray[Any], *, inner: int
+    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Update U row by row, then return ``C = R^T U`` and ``U^T U``."""
+
+    def hals(
+        self, V: NDArray[Any], C: NDArray[Any], gram_u: NDArray[np.float64], *, inner: int
+    ) -> tuple[NDArray[np.float64], float]:
+        """Update V, then return its Gram matrix and ``<C, V>``."""
+
+    def extrapolate(self, V: NDArray[Any], W: NDArray[Any], step: float) -> NDArray[np.float64]:
+        """Replace W by ``max(V + step (V - W), 0)`` and return its Gram matrix."""
+
+    def deflate(self, R: ShardedCSR, U: NDArray[Any], V: NDArray[Any]) -> float:
+        """Replace R by ``max(R - U V^T, 0)`` and return its squared norm."""
+
+    def walk_columns(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        weights: NDArray[Any] | None,
+        inverse_degree: NDArray[Any],
+        scale: NDArray[Any],
+        window: int,
+        columns: range,
+    ) -> list[tuple[NDArray[np.int32], NDArray[Any]]]:
+        """Columns of the DeepWalk connectivity matrix: row numbers and values of each."""
+
+
+def available_threads() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def get_kernels(name: str | None = None, threads: int | None = None) -> Kernels:
+    """Return the kernels called ``name``, or the fastest there are.
+
+    Parameters
+    ----------
+    name : {"reference", "baseline", "avx2", "avx512"}, optional
+        By default the value of ``BOOSTNE_KERNELS``, or else the widest instruction set of this machine.
+    threads : int, optional
+        By default every core that this process may use. Results do not depend on it.
+    """
+    from boostne.kernels import native, reference
+
+    name = name or os.environ.get("BOOSTNE_KERNELS") or None
+    known = ("reference", *native.INSTRUCTION_SETS)
+    if name is not None and name not in known:
+        raise ParameterError(f"kernels must be one of {', '.join(known)}; got {name!r}")
+    if name == "reference":
+        return reference.ReferenceKernels()
+    library = native.find_library(list(__path__))
+    if library is None:
+        if name is not None:
+            raise ParameterError(f"kernels {name!r} need the compiled library, which this installation lacks")
+        warnings.warn(
+            "boostne was installed without its compiled kernels and falls back on NumPy: the same results, "
+            "5 to 20 times slower. Reinstall it where a C++ compiler is at hand to mend this.",
+            stacklevel=2,
+        )
+        return reference.ReferenceKernels()
+    return native.NativeKernels(library, name, available_threads() if threads is None else threads)
+
+
+def instruction_set() -> str:
+    """Return what the kernels run on here: ``"avx512"``, ``"avx2"``, ``"baseline"`` or ``"reference"``."""
+    return get_kernels().instruction_set

@@ -1,0 +1,419 @@
+// Body of the hot loops, compiled once per instruction set with BOOSTNE_ISA (namespace) and BOOSTNE_BYTES
+// (register width) set. Only plain loops over vector types here: an inline function of the standard library
+// compiled for AVX-512 could be the copy that the linker keeps for every caller.
+
+#include <math.h>
+#include <string.h>
+
+#include "row_kernels.h"
+
+namespace boostne {
+namespace BOOSTNE_ISA {
+namespace {
+
+// A register of L numbers. aligned(sizeof(T)): rows of 8 float32 are not 64-byte aligned.
+template <class T, int L>
+struct Lanes {
+  typedef T type __attribute__((vector_size(L * sizeof(T)), aligned(sizeof(T)), may_alias));
+};
+
+template <class V, class T>
+inline V load(const T* p) { return *reinterpret_cast<const V*>(p); }
+template <class V, class T>
+inline void store(T* p, V v) { *reinterpret_cast<V*>(p) = v; }
+
+template <int... I>
+struct Indices {};
+template <int N, int... I>
+struct MakeIndices : MakeIndices<N - 1, N - 1, I...> {};
+template <int... I>
+struct MakeIndices<0, I...> {
+  using type = Indices<I...>;
+};
+
+template <class T>
+constexpr int kWide = BOOSTNE_BYTES / sizeof(T);  // numbers in a full register
+template <class T>
+constexpr int kNarrow = kWide<T> < kPad ? kWide<T> : kPad;  // for rows narrower than that
+
+inline float log_of(float x) { return logf(x); }
+inline double log_of(double x) { return log(x); }
+
+// out = sum over a row's entries of data * V[column], for a tile of K registers. `Unroll` independent sums hide
+// the latency of the multiply-add.
+template <class T, int L, int K>
+inline void gather(const int32_t* indices, const T* data, int64_t count, const T* V, T* out) {
+  using Vec = typename Lanes<T, L>::type;
+  constexpr int Unroll = 8 / K;
+  Vec acc[Unroll][K];
+  for (int u = 0; u < Unroll; ++u)
+    for (int k = 0; k < K; ++k) acc[u][k] = Vec{};
+  int64_t q = 0;
+  for (; q + Unroll <= count; q += Unroll)
+    for (int u = 0; u < Unroll; ++u) {
+      const T* v = V + int64_t(indices[q + u]) * (K * L);
+      for (int k = 0; k < K; ++k) acc[u][k] += data[q + u] * load<Vec>(v + k * L);
+    }
+  for (; q < count; ++q) {
+    const T* v = V + int64_t(indices[q]) * (K * L);
+    for (int k = 0; k < K; ++k) acc[0][k] += data[q] * load<Vec>(v + k * L);
+  }
+  for (int k = 0; k < K; ++k) {
+    for (int step = 1; step < Unroll; step *= 2)
+      for (int u = 0; u + step < Unroll; u += 2 * step) acc[u][k] += acc[u + step][k];
+    store(out + k * L, acc[0][k]);
+  }
+}
+
+// C[column] += data * u for a row's entries, likewise for a tile.
+template <class T, int L, int K>
+inline void scatter(const int32_t* indices, const T* data, int64_t count, const T* u, T* C) {
+  using Vec = typename Lanes<T, L>::type;
+  Vec row[K];
+  for (int k = 0; k < K; ++k) row[k] = load<Vec>(u + k * L);
+  for (int64_t q = 0; q < count; ++q) {
+    T* c = C + int64_t(indices[q]) * (K * L);
+    const T value = data[q];
+    for (int k = 0; k < K; ++k) store(c + k * L, load<Vec>(c + k * L) + value * row[k]);
+  }
+}
+
+// HALS on kLaneRows rows side by side, a row to a lane: `x` and `p` are width by kLaneRows. One coordinate
+// after the other: x_c <- max(0, x_c + (p_c - sum_k gram_ck x_k) / gram_cc).
+template <class T, int L>
+inline void hals_block(int64_t width, int inner, const T* p, const T* gram, const T* inverse, T* x) {
+  using Vec = typename Lanes<T, L>::type;
+  constexpr int B = kLaneRows / L;
+  for (int sweep = 0; sweep < inner; ++sweep)
+    for (int64_t c = 0; c < width; ++c) {
+      T* xc = x + c * kLaneRows;
+      if (inverse[c] == 0) {  // a dead component leaves the product, so it can be re-seeded without harm
+        for (int b = 0; b < B; ++b) store(xc + b * L, Vec{});
+        continue;
+      }
+      constexpr int Unroll = B >= 4 ? 1 : 4 / B;  // kPad is a multiple of 4
+      Vec sum[Unroll][B];
+      for (int u = 0; u < Unroll; ++u)
+        for (int b = 0; b < B; ++b) sum[u][b] = Vec{};
+      const T* row = gram + c * width;
+      for (int64_t k = 0; k < width; k += Unroll)
+        for (int u = 0; u < Unroll; ++u)
+          for (int b = 0; b < B; ++b) sum[u][b] += row[k + u] * load<Vec>(x + (k + u) * kLaneRows + b * L);
+      for (int b = 0; b < B; ++b) {
+        Vec total = sum[0][b];
+        for (int u = 1; u < Unroll; ++u) total += sum[u][b];
+        Vec next = load<Vec>(xc + b * L) + (load<Vec>(p + c * kLaneRows + b * L) - total) * inverse[c];
+        store(xc + b * L, next < Vec{} ? Vec{} : next);  // written so that a NaN stays a NaN
+      }
+    }
+}
+
+template <class T>
+inline void transpose_in(const T* rows, int64_t count, int64_t width, T* lanes) {
+  for (int64_t c = 0; c < width; ++c)
+    for (int64_t r = 0; r < kLaneRows; ++r) lanes[c * kLaneRows + r] = r < count ? rows[r * width + c] : T(0);
+}
+
+template <class T>
+inline void transpose_out(const T* lanes, int64_t count, int64_t width, T* rows) {
+  for (int64_t r = 0; r < count; ++r)
+    for (int64_t c = 0; c < width; ++c) rows[r * width + c] = lanes[c * kLaneRows + r];
+}
+
+// gram += x x^T for `count` rows.
+template <class T, int L>
+inline void add_gram(const T* rows, int64_t count, int64_t width, T* gram) {
+  using Vec = typename Lanes<T, L>::type;
+  for (int64_t c = 0; c < width; ++c)
+    for (int64_t k = 0; k < width; k += L) {
+      Vec sum = load<Vec>(gram + c * width + k);
+      for (int64_t r = 0; r < count; ++r) sum += rows[r * width + c] * load<Vec>(rows + r * width + k);
+      store(gram + c * width + k, sum);
+    }
+}
+
+template <class T>
+inline void flush_gram(T* gram, int64_t width, double* total) {
+  for (int64_t i = 0; i < width * width; ++i) {
+    total[i] += gram[i];
+    gram[i] = 0;
+  }
+}
+
+// How many rows to gather before any is scattered: the factor and the accumulator do not fit the second-level
+// cache together, so each has it to itself for a while.
+inline int64_t rows_in_block(const int64_t* indptr, int64_t rows) {
+  int64_t count = 1;
+  while (count < kBlockRows && count < rows && indptr[count + 1] - indptr[0] <= kBlockEntries) ++count;
+  return count;
+}
+
+template <class T, int L, int K>
+void sweep_rows(const SweepRows<T>& s) {
+  constexpr int64_t Tile = K * L;
+  T* p = s.scratch;
+  T* p_lanes = p + kBlockRows * s.width;
+  T* u_lanes = p_lanes + kLaneRows * s.width;
+  T* gram = u_lanes + kLaneRows * s.width;
+  memset(gram, 0, sizeof(T) * s.width * s.width);
+  for (int64_t i = s.first, count; i < s.last; i += count) {
+    const int64_t* indptr = s.indptr + (i - s.first);
+    count = rows_in_block(indptr, s.last - i);
+    T* u = s.U + i * s.width;
+    for (int64_t at = 0; at < s.width; at += Tile)
+      for (int64_t r = 0; r < count; ++r)
+        gather<T, L, K>(s.indices + indptr[r], s.data + indptr[r], indptr[r + 1] - indptr[r],
+                        s.V + at * s.n_columns, p + r * s.width + at);
+    for (int64_t r = 0; r < count; r += kLaneRows) {
+      const int64_t lanes = count - r < kLaneRows ? count - r : kLaneRows;
+      transpose_in(p + r * s.width, lanes, s.width, p_lanes);
+      transpose_in(u + r * s.width, lanes, s.width, u_lanes);
+      hals_block<T, kWide<T>>(s.width, s.inner, p_lanes, s.gram_v, s.inverse, u_lanes);
+      transpose_out(u_lanes, lanes, s.width, u + r * s.width);
+    }
+    for (int64_t at = 0; at < s.width; at += Tile)
+      for (int64_t r = 0; r < count; ++r)
+        scatter<T, L, K>(s.indices + indptr[r], s.data + indptr[r], indptr[r + 1] - indptr[r],
+                         u + r * s.width + at, s.C + at * s.n_columns);
+    add_gram<T, L>(u, count, s.width, gram);
+    flush_gram(gram, s.width, s.gram_u);
+  }
+}
+
+template <class T, int L>
+void hals_rows(const HalsRows<T>& s) {
+  T* c_lanes = s.scratch;
+  T* v_lanes = c_lanes + kLaneRows * s.width;
+  T* gram = v_lanes + kLaneRows * s.width;
+  memset(gram, 0, sizeof(T) * s.width * s.width);
+  double inner_product = 0;
+  for (int64_t i = s.first; i < s.last; i += kLaneRows) {
+    const int64_t count = s.last - i < kLaneRows ? s.last - i : kLaneRows;
+    T* v = s.V + i * s.width;
+    transpose_in(s.C + i * s.width, count, s.width, c_lanes);
+    transpose_in(v, count, s.width, v_lanes);
+    hals_block<T, kWide<T>>(s.width, s.inner, c_lanes, s.gram_u, s.inverse, v_lanes);
+    transpose_out(v_lanes, count, s.width, v);
+    for (int64_t j = 0; j < count * s.width; ++j) inner_product += double(s.C[i * s.width + j]) * v[j];
+    add_gram<T, L>(v, count, s.width, gram);
+    if ((i - s.first) % kGramRows == kGramRows - kLaneRows) flush_gram(gram, s.width, s.gram_v);
+  }
+  flush_gram(gram, s.width, s.gram_v);
+  *s.inner_product += inner_product;
+}
+
+template <class T, int L>
+void extrapolate_rows(const ExtrapolateRows<T>& s) {
+  memset(s.scratch, 0, sizeof(T) * s.width * s.width);
+  for (int64_t i = s.first; i < s.last; i += kGramRows) {
+    const int64_t count = s.last - i < kGramRows ? s.last - i : kGramRows;
+    const T* v = s.V + i * s.width;
+    T* w = s.W + i * s.width;
+    for (int64_t j = 0; j < count * s.width; ++j) {
+      const T next = v[j] + s.step * (v[j] - w[j]);
+      w[j] = next < 0 ? T(0) : next;
+    }
+    add_gram<T, L>(w, count, s.width, s.scratch);
+    flush_gram(s.scratch, s.width, s.gram_w);
+  }
+}
+
+// Lane i of the result is a_i + a_{i+Step} where bit Step of i is 0, and b_{i-Step} + b_i where it is 1.
+template <int Step, class Vec, int... I>
+inline Vec add_pairs(Vec a, Vec b, Indices<I...>) {
+  constexpr int L = sizeof...(I);
+  return __builtin_shufflevector(a, b, (I & Step ? L + I - Step : I)...) +
+         __builtin_shufflevector(a, b, (I & Step ? L + I : I + Step)...);
+}
+
+// Turns v[0 .. L) into one register whose lane i is the sum over v[i]: a transposed addition tree.
+template <class T, int L, int Step>
+struct SumLanes {
+  using Vec = typename Lanes<T, L>::type;
+  static inline Vec of(const Vec* v) {
+    return add_pairs<Step>(SumLanes<T, L, Step / 2>::of(v), SumLanes<T, L, Step / 2>::of(v + Step),
+                           typename MakeIndices<L>::type());
+  }
+};
+template <class T, int L>
+struct SumLanes<T, L, 0> {
+  using Vec = typename Lanes<T, L>::type;
+  static inline Vec of(const Vec* v) { return v[0]; }
+};
+
+// left = data - u . V[column] for L entries of one row.
+template <class T, int L>
+inline typename Lanes<T, L>::type subtract_product(const int32_t* indices, typename Lanes<T, L>::type data,
+                                                   const T* u, const T* V, int64_t width) {
+  using Vec = typename Lanes<T, L>::type;
+  Vec products[L];
+  for (int i = 0; i < L; ++i) {
+    const T* v = V + indices[i] * width;
+    Vec sum = load<Vec>(u) * load<Vec>(v);
+    for (int64_t k = L; k < width; k += L) sum += load<Vec>(u + k) * load<Vec>(v + k);
+    products[i] = sum;
+  }
+  return data - SumLanes<T, L, L / 2>::of(products);
+}
+
+template <class T, int L>
+inline double sum_of_squares(const T* data, int64_t count) {
+  using Vec = typename Lanes<T, L>::type;
+  double total = 0;
+  int64_t q = 0;
+  while (q + L <= count) {
+    Vec sum{};
+    for (int n = 0; n < kSquares && q + L <= count; ++n, q += L) sum += load<Vec>(data + q) * load<Vec>(data + q);
+    for (int i = 0; i < L; ++i) total += sum[i];
+  }
+  for (; q < count; ++q) total += double(data[q]) * data[q];
+  return total;
+}
+
+// Keeps what is positive, and a NaN, so that it is seen in the norm.
+template <class T>
+inline int64_t keep_entry(const DeflateRows<T>& s, int64_t from, T left, int64_t to) {
+  s.indices[to] = s.indices[from];
+  s.data[to] = left;
+  return to + !(left <= 0);
+}
+
+template <class T, int L>
+void deflate_rows(const DeflateRows<T>& s) {
+  using Vec = typename Lanes<T, L>::type;
+  int64_t out = s.indptr[0], q = out;
+  for (int64_t i = s.first; i < s.last; ++i) {
+    const int64_t end = s.indptr[i - s.first + 1], row_begin = out;
+    const T* u = s.U + i * s.width;
+    for (; q + L <= end; q += L) {
+      T left[L];
+      store(left, subtract_product<T, L>(s.indices + q, load<Vec>(s.data + q), u, s.V, s.width));
+      for (int j = 0; j < L; ++j) out = keep_entry(s, q + j, left[j], out);
+    }
+    for (; q < end; ++q) {
+      const T* v = s.V + s.indices[q] * s.width;
+      T left = s.data[q];
+      for (int64_t k = 0; k < s.width; ++k) left -= u[k] * v[k];
+      out = keep_entry(s, q, left, out);
+    }
+    s.indptr[i - s.first + 1] = out;
+    *s.norm2 += sum_of_squares<T, L>(s.data + row_begin, out - row_begin);
+  }
+}
+
+// One step of Horner's rule: out = S in.
+template <class T, int L, bool Weighted>
+inline void walk_step(const WalkColumns<T>& s, const T* in, T* out) {
+  using Vec = typename Lanes<T, L>::type;
+  constexpr int K = kBlockColumns / L;
+  constexpr int Unroll = K == 1 ? 4 : 2;
+  for (int64_t i = 0; i < s.n; ++i) {
+    Vec acc[Unroll][K];
+    for (int u = 0; u < Unroll; ++u)
+      for (int k = 0; k < K; ++k) acc[u][k] = Vec{};
+    int64_t q = s.indptr[i];
+    const int64_t end = s.indptr[i + 1];
+    for (; q + Unroll <= end; q += Unroll)
+      for (int u = 0; u < Unroll; ++u) {
+        const T* row = in + s.indices[q + u] * kBlockColumns;
+        for (int k = 0; k < K; ++k)
+          acc[u][k] += Weighted ? s.weights[q + u] * load<Vec>(row + k * L) : load<Vec>(row + k * L);
+      }
+    for (; q < end; ++q) {
+      const T* row = in + s.indices[q] * kBlockColumns;
+      for (int k = 0; k < K; ++k)
+        acc[0][k] += Weighted ? s.weights[q] * load<Vec>(row + k * L) : load<Vec>(row + k * L);
+    }
+    for (int k = 0; k < K; ++k) {
+      Vec sum = acc[0][k];
+      for (int u = 1; u < Unroll; ++u) sum += acc[u][k];
+      store(out + i * kBlockColumns + k * L, sum * s.inverse_degree[i]);
+    }
+  }
+}
+
+template <class T, int L>
+void walk_columns(const WalkColumns<T>& s) {
+  // The first step needs no product: column c of S is, by the symmetry of A, row c of A over the degrees.
+  T *now = s.window % 2 ? s.block : s.buffer, *next = s.window % 2 ? s.buffer : s.block;
+  memset(now, 0, sizeof(T) * s.n * kBlockColumns);
+  for (int64_t c = 0; c < s.columns; ++c)
+    for (int64_t q = s.indptr[s.first + c]; q < s.indptr[s.first + c + 1]; ++q) {
+      const int64_t i = s.indices[q];
+      now[i * kBlockColumns + c] = (s.weights ? s.weights[q] : T(1)) * s.inverse_degree[i];
+    }
+  for (int step = 1; step < s.window; ++step) {
+    for (int64_t c = 0; c < s.columns; ++c) now[(s.first + c) * kBlockColumns + c] += 1;
+    if (s.weights)
+      walk_step<T, L, true>(s, now, next);
+    else
+      walk_step<T, L, false>(s, now, next);
+    T* swap = now;
+    now = next;
+    next = swap;
+  }
+}
+
+template <class T>
+void keep_columns(const KeepColumns<T>& s) {
+  for (int64_t c = 0; c < s.columns; ++c) s.counts[c] = 0;
+  for (int64_t i = 0; i < s.n; ++i) {
+    const T* row = s.block + i * kBlockColumns;
+    for (int64_t c = 0; c < s.columns; ++c) {
+      const T value = row[c] * s.scale[c];
+      int64_t at = c * s.n + s.counts[c];
+      s.indices[at] = static_cast<int32_t>(i);
+      s.data[at] = value;
+      s.counts[c] += value > 1;
+    }
+  }
+  for (int64_t c = 0; c < s.columns; ++c)
+    for (int64_t q = c * s.n; q < c * s.n + s.counts[c]; ++q) s.data[q] = log_of(s.data[q]);
+}
+
+template <class T>
+void sweep(const SweepRows<T>& s) {
+  if (s.width % kTile<T> == 0)
+    sweep_rows<T, kWide<T>, kTile<T> / kWide<T>>(s);
+  else
+    sweep_rows<T, kNarrow<T>, kPad / kNarrow<T>>(s);
+}
+
+template <class T>
+void hals(const HalsRows<T>& s) {
+  if (s.width % kWide<T> == 0)
+    hals_rows<T, kWide<T>>(s);
+  else
+    hals_rows<T, kNarrow<T>>(s);
+}
+
+template <class T>
+void extrapolate(const ExtrapolateRows<T>& s) {
+  if (s.width % kWide<T> == 0)
+    extrapolate_rows<T, kWide<T>>(s);
+  else
+    extrapolate_rows<T, kNarrow<T>>(s);
+}
+
+template <class T>
+void deflate(const DeflateRows<T>& s) {
+  if (s.width % kWide<T> == 0)
+    deflate_rows<T, kWide<T>>(s);
+  else
+    deflate_rows<T, kNarrow<T>>(s);
+}
+
+template <class T>
+RowKernels<T> table() {
+  return {sweep<T>, hals<T>, extrapolate<T>, deflate<T>, walk_columns<T, kWide<T>>, keep_columns<T>};
+}
+
+}  // namespace
+
+template <>
+RowKernels<float> kernels<float>() { return table<float>(); }
+template <>
+RowKernels<double> kernels<double>() { return table<double>(); }
+
+}  // namespace BOOSTNE_ISA
+}  // namespace boostne

@@ -1,0 +1,3 @@
+#define BOOSTNE_ISA avx2
+#define BOOSTNE_BYTES 32
+#include "row_kernels.inl"

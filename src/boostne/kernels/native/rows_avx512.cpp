@@ -1,0 +1,3 @@
+#define BOOSTNE_ISA avx512
+#define BOOSTNE_BYTES 64
+#include "row_kernels.inl"

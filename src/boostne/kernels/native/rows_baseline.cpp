@@ -1,0 +1,3 @@
+#define BOOSTNE_ISA baseline
+#define BOOSTNE_BYTES 16
+#include "row_kernels.inl"
