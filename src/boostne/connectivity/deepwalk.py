@@ -1,0 +1,98 @@
+"""DeepWalk's connectivity matrix in closed form, exactly.
+
+``X = log max( vol(G) / (b T) · (S + S^2 + … + S^T) D^-1 , 1 )`` with ``S = D^-1 A``: section III.A of the paper,
+after Qiu et al., "Network Embedding as Matrix Factorization" (NetMF). T is the window, b the number of negative
+samples; the maximum with 1 is the shift to non-negative values that NetMF introduced.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from boostne.connectivity.rows import RowCollector
+from boostne.graph import Graph
+from boostne.kernels import Kernels, get_kernels
+
+BLOCK_COLUMNS = 16
+CHUNK_BYTES = 1 << 25  # room for the columns that are built between two looks at the clock
+
+Progress = Callable[[int, int], None]
+
+
+class WalkColumns:
+    """Makes columns of X. The graph is undirected, so X is symmetric and its columns are its rows.
+
+    Parameters
+    ----------
+    graph : Graph
+        Undirected; weights count, isolated nodes get empty columns.
+    window : int
+        T, the longest walk.
+    negative : float
+        b.
+    dtype : numpy dtype
+        float32 or float64.
+    kernels : Kernels, optional
+        By default the fastest there are.
+    """
+
+    def __init__(
+        self, graph: Graph, *, window: int, negative: float, dtype: Any, kernels: Kernels | None = None
+    ) -> None:
+        A, degrees = graph.adjacency, graph.degrees
+        self.n = graph.n_nodes
+        self.dtype = np.dtype(dtype)
+        inverse = np.divide(1, degrees, out=np.zeros_like(degrees), where=degrees > 0)
+        self._indptr = A.indptr.astype(np.int64)
+        self._indices = A.indices.astype(np.int32)
+        self._weights = A.data.astype(self.dtype) if graph.weighted else None
+        self._inverse_degree = inverse.astype(self.dtype)
+        self._scale = (graph.volume / (negative * window) * inverse).astype(self.dtype)
+        self._window = window
+        self._kernels = kernels or get_kernels()
+
+    def __call__(self, columns: range) -> list[tuple[NDArray[np.int32], NDArray[Any]]]:
+        """Return the positive entries of the given columns, as row numbers and values."""
+        return self._kernels.walk_columns(
+            self._indptr,
+            self._indices,
+            self._weights,
+            self._inverse_degree,
+            self._scale,
+            self._window,
+            columns,
+        )
+
+    def chunk_columns(self) -> int:
+        """Return how many columns to ask for at a time: few enough to stay small beside X."""
+        per_column = self.n * (self.dtype.itemsize + np.dtype(np.int32).itemsize)
+        blocks = CHUNK_BYTES // (per_column * BLOCK_COLUMNS)
+        return int(max(blocks, 4)) * BLOCK_COLUMNS
+
+
+def exact_deepwalk(columns: WalkColumns, progress: Progress | None = None) -> sparse.csr_array:
+    """Build X by blocks of columns; the memory needed beside X is that of one chunk of columns.
+
+    Parameters
+    ----------
+    columns : WalkColumns
+        What makes the columns.
+    progress : callable, optional
+        Called as ``progress(done, n)`` after each chunk.
+
+    Returns
+    -------
+    csr_array of shape (n, n)
+        Non-negative, symmetric up to rounding.
+    """
+    collector = RowCollector(columns.n, columns.dtype)
+    size = columns.chunk_columns()
+    for first in range(0, columns.n, size):
+        last = min(first + size, columns.n)
+        collector.extend(columns(range(first, last)))
+        if progress is not None:
+            progress(last, columns.n)
+    return collector.finish()

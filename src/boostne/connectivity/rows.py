@@ -1,0 +1,49 @@
+"""Putting a sparse matrix together row by row without holding it twice."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+FIRST_CAPACITY = 1 << 16
+GROWTH = 1.5
+
+
+class RowCollector:
+    """Collects the rows of a CSR matrix in arrays that grow in place.
+
+    The arrays are enlarged by ``realloc``, which moves pages rather than bytes for arrays of this size; pages that
+    were never written take no memory. So the peak is the matrix itself, not twice that.
+    """
+
+    def __init__(self, n_columns: int, dtype: Any) -> None:
+        self._n_columns = n_columns
+        self._indices = np.empty(FIRST_CAPACITY, np.int32)
+        self._data = np.empty(FIRST_CAPACITY, dtype)
+        self._ends = [0]
+
+    def extend(self, rows: Iterable[tuple[NDArray[np.int32], NDArray[Any]]]) -> None:
+        """Append rows, each as its column numbers and values."""
+        for indices, values in rows:
+            begin = self._ends[-1]
+            end = begin + len(indices)
+            if end > len(self._data):
+                self._resize(max(int(GROWTH * len(self._data)), end))
+            self._indices[begin:end] = indices
+            self._data[begin:end] = values
+            self._ends.append(end)
+
+    def finish(self) -> sparse.csr_array:
+        """Return the matrix; the collector is empty afterwards."""
+        self._resize(self._ends[-1])
+        shape = (len(self._ends) - 1, self._n_columns)
+        matrix = sparse.csr_array((self._data, self._indices, np.array(self._ends)), shape=shape)
+        del self._data, self._indices
+        return matrix
+
+    def _resize(self, size: int) -> None:
+        # Nobody else holds a view of these arrays, which is what refcheck would look for.
+        self._indices.resize(size, refcheck=False)
+        self._data.resize(size, refcheck=False)

@@ -1,0 +1,180 @@
+"""DeepWalk's connectivity matrix from the leading eigenpairs, as NetMF does it for large windows.
+
+With ``N = D^-1/2 A D^-1/2`` and its h largest eigenvalues ``λ`` and eigenvectors Q,
+
+``X = log max( vol(G) / b · D^-1/2 Q f(Λ) Q^T D^-1/2 , 1 )``,  ``f(λ) = max((λ + λ^2 + … + λ^T) / T, 0)``.
+"""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from boostne.connectivity.rows import RowCollector
+from boostne.errors import ParameterError
+from boostne.graph import Graph
+
+DENSE_SIZE = 256  # nodes of a component that is solved as a dense matrix
+EIGEN_TOLERANCE = 1e-6  # relative; X is float32 at the end
+BLOCK_BYTES = 1 << 23  # of the dense rows that one thread holds
+
+Progress = Callable[[int, int], None]
+
+
+def window_filter(eigenvalues: NDArray[np.float64], window: int) -> NDArray[np.float64]:
+    """Return ``f(λ)``: what averaging walks of 1 to T steps makes of an eigenvalue, negative ones cut off."""
+    total = np.zeros_like(eigenvalues)
+    for _ in range(window):  # Horner's rule; the closed form divides by 1 - λ
+        total = eigenvalues * (total + 1)
+    return np.maximum(total / window, 0)
+
+
+def leading_eigenpairs(
+    graph: Graph, n_eigenpairs: int, seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the largest eigenvalues of the normalised adjacency, descending, and their vectors.
+
+    Each connected component is solved by itself: a Lanczos method, which sees the whole matrix through one vector,
+    finds an eigenvalue that several components share too few times. All of them share the eigenvalue 1, which says
+    no more than "this component"; an h that is not above their number is refused.
+    """
+    root = _inverse_root_degrees(graph)
+    N = (sparse.diags_array(root) @ graph.adjacency.astype(np.float64) @ sparse.diags_array(root)).tocsr()
+    components = _components(graph)
+    _check_eigenpairs(n_eigenpairs, graph.n_nodes, len(components))
+    pairs = [
+        (value, nodes, vector)
+        for nodes in components
+        for value, vector in _component_eigenpairs(N[nodes][:, nodes], root[nodes], n_eigenpairs, seed)
+    ]
+    pairs.sort(key=lambda pair: -pair[0])  # stable: equal ones stay in the order of their components
+    values = np.zeros(n_eigenpairs)
+    vectors = np.zeros((graph.n_nodes, n_eigenpairs))
+    for column, (value, nodes, vector) in enumerate(pairs[:n_eigenpairs]):
+        values[column] = value
+        vectors[nodes, column] = vector
+    return values, vectors
+
+
+def _components(graph: Graph) -> list[NDArray[np.int64]]:
+    """Nodes of each connected component that has an edge."""
+    from scipy.sparse.csgraph import connected_components
+
+    n_components, component = connected_components(graph.adjacency, directed=False)
+    order = np.argsort(component, kind="stable")
+    groups = np.split(order, np.cumsum(np.bincount(component, minlength=n_components))[:-1])
+    return [
+        nodes for nodes in groups if graph.adjacency.indptr[nodes[0]] < graph.adjacency.indptr[nodes[0] + 1]
+    ]
+
+
+def _component_eigenpairs(
+    N: sparse.csr_array, root: NDArray[np.float64], count: int, seed: int
+) -> Iterator[tuple[float, NDArray[np.float64]]]:
+    """Largest eigenpairs of one component, at most ``count``."""
+    from scipy.linalg import eigh
+    from scipy.sparse.linalg import LinearOperator, eigsh
+    from threadpoolctl import threadpool_limits
+
+    size = N.shape[0]
+    # One BLAS thread: the order of its sums, and so the last bits, must not depend on the machine's cores.
+    with threadpool_limits(limits=1, user_api="blas"):
+        if size <= max(DENSE_SIZE, count):
+            values, vectors = eigh(N.toarray())
+        else:
+            # The eigenvalue 1 and its vector, the roots of the degrees, are known: Lanczos looks for the rest.
+            known = 1 / root
+            known /= np.linalg.norm(known)
+            rest = LinearOperator(N.shape, matvec=lambda x: N @ x - known * (known @ x), dtype=N.dtype)
+            start = np.random.default_rng(seed).random(size)
+            values, vectors = eigsh(rest, k=count - 1, which="LA", v0=start, tol=EIGEN_TOLERANCE)
+            values, vectors = np.append(values, 1.0), np.column_stack([vectors, known])
+    yield from zip(values.tolist(), vectors.T, strict=True)
+
+
+def _check_eigenpairs(n_eigenpairs: int, n_nodes: int, n_components: int) -> None:
+    if n_eigenpairs >= n_nodes:
+        raise ParameterError(
+            f"eigenpairs must be below the number of nodes, {n_nodes}; got {n_eigenpairs}. "
+            "For a graph this small use approximation=None"
+        )
+    if n_eigenpairs <= n_components:
+        raise ParameterError(
+            f"eigenpairs must be well above the number of connected components, {n_components}; got "
+            f"{n_eigenpairs}. Raise eigenpairs, or use approximation=None"
+        )
+
+
+def spectral_deepwalk(
+    graph: Graph,
+    *,
+    window: int,
+    negative: float,
+    eigenpairs: int,
+    dtype: Any,
+    seed: int,
+    threads: int,
+    progress: Progress | None = None,
+) -> sparse.csr_array:
+    """Build X by blocks of rows from ``eigenpairs`` eigenpairs.
+
+    Parameters
+    ----------
+    graph : Graph
+        Undirected; weights count, isolated nodes get empty rows.
+    window, negative : int, float
+        T and b.
+    eigenpairs : int
+        h; between the number of connected components and the number of nodes.
+    dtype : numpy dtype
+        float32 or float64.
+    seed : int
+        Of the eigensolver's start.
+    threads : int
+        Blocks built side by side. The result does not depend on it.
+    progress : callable, optional
+        Called as ``progress(done, n)`` after each block.
+
+    Returns
+    -------
+    csr_array of shape (n, n)
+        Non-negative.
+    """
+    from threadpoolctl import threadpool_limits
+
+    values, vectors = leading_eigenpairs(graph, eigenpairs, seed)
+    scale = np.sqrt(graph.volume / negative * window_filter(values, window))
+    F = (_inverse_root_degrees(graph)[:, None] * vectors * scale).astype(dtype)
+    collector = RowCollector(graph.n_nodes, dtype)
+    with threadpool_limits(limits=1, user_api="blas"):
+        for last, block in _row_blocks(F, threads):
+            collector.extend(block)
+            if progress is not None:
+                progress(last, graph.n_nodes)
+    return collector.finish()
+
+
+def _row_blocks(F: NDArray[Any], threads: int) -> Iterator[tuple[int, list[tuple[Any, Any]]]]:
+    """Rows of ``log max(F F^T, 1)``, in order, with at most ``threads`` blocks under way."""
+    n = len(F)
+    size = max(1, BLOCK_BYTES // (n * F.itemsize))
+
+    def build(first: int) -> list[tuple[Any, Any]]:
+        M = F[first : first + size] @ F.T
+        positions = [np.flatnonzero(row > 1) for row in M]
+        return [(at.astype(np.int32), np.log(row[at])) for at, row in zip(positions, M, strict=True)]
+
+    with ThreadPoolExecutor(threads) as pool:
+        starts = list(range(0, n, size))
+        for batch in range(0, len(starts), threads):
+            group = starts[batch : batch + threads]
+            for first, block in zip(group, pool.map(build, group), strict=True):
+                yield min(first + size, n), block
+
+
+def _inverse_root_degrees(graph: Graph) -> NDArray[np.float64]:
+    degrees = graph.degrees
+    return np.divide(1, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
