@@ -1,0 +1,107 @@
+"""The engine of one machine: R in memory, the kernels on its cores."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from boostne.engines.base import Context, Engine, Pass
+from boostne.kernels import Kernels, get_kernels
+from boostne.kernels.native import aligned_empty
+from boostne.kernels.sharded import ShardedCSR
+
+NARROW = 8  # numbers to which the row of a factor is padded: half a cache line of float32,
+WIDE = 16  # and a whole one once it is wider than that
+
+
+class LocalEngine(Engine):
+    """Holds R as a sharded CSR matrix and runs the kernels on threads.
+
+    Parameters
+    ----------
+    kernels : Kernels, optional
+        By default the fastest there are, on every core.
+    """
+
+    def __init__(self, kernels: Kernels | None = None) -> None:
+        self._kernels = kernels or get_kernels()
+
+    def load(self, X: sparse.csr_array) -> None:
+        """Take over X's arrays; see :meth:`Engine.load`."""
+        self._R = ShardedCSR.from_csr(X, copy=False)
+        self._norm2 = sum(_norm2(self._R.shard(s).data) for s in range(self._R.n_shards))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of R."""
+        return self._R.n_rows, self._R.n_columns
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Number type of R."""
+        return self._R.data.dtype
+
+    @property
+    def norm2(self) -> float:
+        """Squared norm of R, from the last deflation."""
+        return self._norm2
+
+    @property
+    def nnz(self) -> int:
+        """Positive entries of R."""
+        return self._R.nnz
+
+    def begin(self, V: NDArray[Any]) -> Context:
+        """Pad V to whole registers; see :meth:`Engine.begin`."""
+        components = V.shape[1]
+        pad = NARROW if components <= NARROW else WIDE
+        width = -(-components // pad) * pad
+        padded = aligned_empty((self._R.n_columns, width), self.dtype)
+        padded[:, :components] = V
+        padded[:, components:] = 0
+        self._U = aligned_empty((self._R.n_rows, width), self.dtype)
+        self._U[:] = 0
+        self._accepted_U = aligned_empty(self._U.shape, self.dtype)
+        accepted = aligned_empty(padded.shape, self.dtype)
+        accepted[:] = padded
+        return Context(padded, accepted, self._kernels.extrapolate(padded, accepted, 0.0), components)
+
+    def sweep(self, context: Context, inner: int) -> Pass:
+        """Run the fused kernel; see :meth:`Engine.sweep`."""
+        return Pass(*self._kernels.sweep(self._R, context.V, context.gram, self._U, inner=inner))
+
+    def update(self, context: Context, swept: Pass, inner: int) -> float:
+        """Run HALS on V; see :meth:`Engine.update`."""
+        context.gram, product = self._kernels.hals(context.V, swept.C, swept.gram, inner=inner)
+        return product
+
+    def extrapolate(self, context: Context, step: float) -> None:
+        """Let the older of two buffers become the new V; see :meth:`Engine.extrapolate`."""
+        context.gram = self._kernels.extrapolate(context.V, context.accepted, step)
+        context.V, context.accepted = context.accepted, context.V
+        self._accepted_U[:] = self._U
+
+    def retreat(self, context: Context) -> None:
+        """Copy what was accepted back; see :meth:`Engine.retreat`."""
+        context.gram = self._kernels.extrapolate(context.accepted, context.V, 0.0)
+        self._U[:] = self._accepted_U
+
+    def reseed(self, context: Context, component: int, values: NDArray[Any]) -> None:
+        """Overwrite a column of V; see :meth:`Engine.reseed`."""
+        context.V[:, component] = values
+
+    def deflate(self, context: Context) -> None:
+        """Deflate every shard in place; see :meth:`Engine.deflate`."""
+        self._norm2 = self._kernels.deflate(self._R, self._U, context.V)
+
+    def collect(self, context: Context) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Drop the padding; see :meth:`Engine.collect`."""
+        return self._U[:, : context.components].copy(), context.V[:, : context.components].copy()
+
+
+def _norm2(data: NDArray[Any], chunk: int = 1 << 20) -> float:
+    # In chunks, so that the float64 copy stays small beside the data.
+    return sum(
+        float(np.square(data[at : at + chunk], dtype=np.float64).sum()) for at in range(0, len(data), chunk)
+    )
