@@ -1,0 +1,115 @@
+"""What all benchmarks share: the machine's description, timing, peak memory in a process of its own, JSON."""
+
+import json
+import multiprocessing
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from boostne import BoostNE, Graph, load_dataset
+from boostne.kernels import available_threads, instruction_set
+
+RESULTS = Path(__file__).parent / "results"
+BESIDE = Path(__file__).parents[2] / "shared" / "datasets"
+
+
+def find_data() -> None:
+    """Point BOOSTNE_DATA at a folder beside the checkout where it is not set; else data sets are fetched."""
+    if "BOOSTNE_DATA" not in os.environ and BESIDE.is_dir():
+        os.environ["BOOSTNE_DATA"] = str(BESIDE)
+
+
+def machine() -> dict[str, Any]:
+    """Describe what the figures were measured on."""
+    return {
+        "processor": _processor(),
+        "cores": available_threads(),
+        "instruction_set": instruction_set(),
+        "load_before": os.getloadavg()[0],
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("boostne", "numpy", "scipy", "scikit-learn")},
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown")
+
+
+def save(name: str, rows: list[dict[str, Any]], **facts: Any) -> None:
+    """Write a benchmark's raw numbers to ``benchmarks/results``."""
+    RESULTS.mkdir(exist_ok=True)
+    content = {"benchmark": name, "machine": machine(), **facts, "rows": rows}
+    (RESULTS / f"{name}.json").write_text(json.dumps(content, indent=1) + "\n")
+
+
+def show(title: str, rows: list[dict[str, Any]]) -> None:
+    """Print rows as a table."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for column in rows[0]:
+        table.add_column(
+            column.replace("_", " "), justify="left" if isinstance(rows[0][column], str) else "right"
+        )
+    for row in rows:
+        table.add_row(*(f"{v:.4g}" if isinstance(v, float) else str(v) for v in row.values()))
+    Console(width=None if sys.stdout.isatty() else 160).print(table)
+
+
+def timed(function: Callable[[], Any], repeats: int = 1) -> tuple[float, Any]:
+    """Return the median of the seconds that some calls took, and the last result."""
+    seconds, result = [], None
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        result = function()
+        seconds.append(time.perf_counter() - begin)
+    return float(np.median(seconds)), result
+
+
+def peak_memory(function: Callable[..., Any], *arguments: Any) -> tuple[int, Any]:
+    """Run ``function`` in a fresh process: bytes of its peak over what the process held before, and its result."""
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    process = context.Process(target=_measure, args=(queue, function, arguments))
+    process.start()
+    peak, result = queue.get()
+    process.join()
+    return peak, result
+
+
+def _measure(queue: Any, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    prepared = function(*arguments)
+    # ru_maxrss never falls, and setting up may have peaked already: start from what is held now.
+    Path("/proc/self/clear_refs").write_text("5")
+    before = _peak()
+    result = prepared()
+    queue.put((_peak() - before, result))
+
+
+def _peak() -> int:
+    status = Path("/proc/self/status").read_text()
+    line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) * 1024
+
+
+def graph_of(name: str) -> Graph:
+    """Return the graph of a data set."""
+    return load_dataset(name).graph
+
+
+def exact_matrix(name: str) -> sparse.csr_array:
+    """Return the exact connectivity matrix of a data set at the paper's settings."""
+    return BoostNE().connectivity(graph_of(name))
