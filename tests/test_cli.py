@@ -1,0 +1,483 @@
+"""The program, run as a user runs it: in a process of its own."""
+
+import inspect
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from boostne import BoostNE, load_dataset, read_embedding
+from boostne.cli import main
+from boostne.cli.options import FLAGS
+from boostne.cli.program import run
+
+EDGES = "0 1\n1 2\n2 0\n2 3\n3 4\n4 5\n5 3\n"
+SMALL = ("--dimensions", "4", "--levels", "2")
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+
+needs_posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals and terminals")
+
+
+# Relative paths must hold in other folders too.
+_PATHS = [str(Path(path).resolve()) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+ENVIRONMENT = os.environ | {
+    "PYTHONPATH": os.pathsep.join(_PATHS),
+    "PYTHONIOENCODING": "utf-8",
+    "COLUMNS": "80",
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "edges.txt").write_text(EDGES)
+    return tmp_path
+
+
+@pytest.fixture
+def boostne(folder):
+    def run_program(*arguments, code=0):
+        command = [sys.executable, "-m", "boostne", *map(str, arguments)]
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env=ENVIRONMENT,
+            check=False,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=120,
+        )
+        assert done.returncode == code, done.stderr
+        assert "Traceback" not in done.stderr
+        return done
+
+    return run_program
+
+
+@pytest.fixture
+def inside(folder, monkeypatch, capsys):
+    """Run in this process: for tests of many calls, most of whose time would be the imports."""
+    monkeypatch.chdir(folder)
+
+    def run_here(*arguments, code=0):
+        found = run([str(argument) for argument in arguments])
+        out, error = capsys.readouterr()
+        assert found == code, error
+        return subprocess.CompletedProcess(arguments, found, out, error)
+
+    return run_here
+
+
+def error_of(done):
+    """Return the message, which must be all that the program says, apart from the hint at --help."""
+    assert done.stdout == ""
+    first, *rest = done.stderr.splitlines()
+    assert first.startswith("boostne: error: ")
+    assert [line.startswith("Try: boostne") for line in rest] == [True] * (done.returncode == 2)
+    return first
+
+
+# ---- the program itself
+
+
+def test_entry_point_is_the_same_program():
+    found = [point for point in entry_points(group="console_scripts") if point.name == "boostne"]
+    assert found[0].load() is main
+    beside = shutil.which("boostne", path=str(Path(sys.executable).parent))
+    assert beside is not None
+    assert subprocess.run([beside, "--version"], check=False, capture_output=True, timeout=60).returncode == 0
+
+
+def test_version(boostne):
+    assert boostne("--version").stdout.startswith("boostne ")
+
+
+def test_help_names_every_command_and_exit_code(boostne):
+    text = boostne("--help").stdout
+    for word in ("demo", "embed", "evaluate", "estimate", "methods", "datasets", "Exit codes", "130"):
+        assert word in text
+    assert boostne().stdout == text
+
+
+def test_help_and_version_import_nothing_heavy(folder):
+    script = (
+        "import sys; from boostne.cli.program import run; codes = [run(['--version']), run(['--help'])];"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'pyarrow', 'matplotlib', 'rich'} & set(sys.modules);"
+        "sys.exit(str(sorted(heavy)) if heavy or any(codes) else 0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=folder, env=ENVIRONMENT, check=False, capture_output=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_parameter_of_the_estimator_is_an_option(boostne):
+    text = boostne("embed", "--help").stdout
+    for parameter in inspect.signature(BoostNE).parameters.values():
+        flag = FLAGS.get(parameter.name, "--" + parameter.name.replace("_", "-"))
+        match = re.search(rf"^  {flag} .*?(?=^  -|\Z)", text, re.MULTILINE | re.DOTALL)
+        assert match, f"no option for {parameter.name}"
+        if parameter.default is not None:
+            assert f"[default: {parameter.default}]" in " ".join(match[0].split())
+
+
+@pytest.mark.parametrize("command", ["embed", "estimate", "evaluate", "demo", "methods", "datasets"])
+def test_help_of_a_command_is_clean(inside, command):
+    text = inside(command, "--help").stdout
+    assert "Examples:" in text
+    assert not re.search(r"`|:func:|\bNone\b|\bTrue\b|\bFalse\b", text)
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_options_reach_the_estimator(inside, folder):
+    options = (
+        "--dimensions 6 --levels 3 --window 4 --negative 0.5 --tol 1e-3 --max-iter 7 --dtype float64 --seed 3"
+    )
+    inside("embed", "karate", "-o", "a.npz", *options.split())
+    model = BoostNE(
+        6, levels=3, window=4, negative=0.5, tol=1e-3, max_iter=7, dtype="float64", random_state=3
+    )
+    expected = model.fit(load_dataset("karate").graph).embedding_
+    found = read_embedding(folder / "a.npz")
+    assert np.array_equal(found.vectors, expected.vectors)
+    assert found.vectors.dtype == np.float64
+
+
+def test_exact_is_the_command_lines_word_for_none(inside, folder):
+    for name, approximation in (("default", ()), ("exact", ("--approximation", "exact"))):
+        inside("embed", "karate", "-o", f"{name}.npz", *SMALL, *approximation)
+    inside(
+        "embed", "karate", "-o", "spectral.npz", *SMALL, "--approximation", "spectral", "--eigenpairs", "8"
+    )
+    default, exact, spectral = (
+        read_embedding(folder / f"{name}.npz").vectors for name in ("default", "exact", "spectral")
+    )
+    assert np.array_equal(default, exact)
+    assert not np.array_equal(default, spectral)
+
+
+# ---- embed
+
+
+@pytest.mark.parametrize("suffix", ["npz", "npy", "parquet", "csv", "emb", "txt"])
+def test_embed_writes_every_format(boostne, folder, suffix):
+    done = boostne("embed", "edges.txt", "-o", f"out.{suffix}", *SMALL)
+    found = read_embedding(folder / f"out.{suffix}")
+    expected = BoostNE(4, levels=2).fit([(int(u), int(v)) for u, v in map(str.split, EDGES.splitlines())])
+    assert found.nodes.tolist() == [0, 1, 2, 3, 4, 5]
+    np.testing.assert_allclose(found.vectors, expected.embedding_.vectors, rtol=1e-6)
+    assert 2 <= len(done.stdout.splitlines()) <= 4
+    assert "6 nodes, 7 edges" in done.stdout
+    assert f"out.{suffix}" in done.stdout
+    assert done.stderr == ""
+
+
+def test_two_runs_and_any_threads_write_the_same_bytes(boostne, folder):
+    for name, threads in (("a", ()), ("b", ("--threads", 1)), ("c", ("--threads", 2))):
+        boostne("embed", "digits", "-o", f"{name}.npz", "--dimensions", 16, "--levels", 2, *threads)
+    assert len({(folder / f"{name}.npz").read_bytes() for name in "abc"}) == 1
+
+
+def test_reader_options_reach_the_reader(inside, folder):
+    (folder / "table.txt").write_text("w;from;to\n5;a;b\n1;b;c\n1;c;a\n")
+    columns = ("--source", "from", "--target", 2, "--delimiter", ";", "--header")
+    done = inside("embed", "table.txt", "-o", "x.csv", *SMALL, *columns, "--weight", "w", "--dimensions", 2)
+    assert "3 nodes, 3 edges, weighted" in done.stdout
+    done = inside("embed", "table.txt", "-o", "x.csv", *SMALL, *columns, "--no-weight", "--dimensions", 2)
+    assert "unweighted" in done.stdout
+    assert read_embedding(folder / "x.csv").nodes.tolist() == ["a", "b", "c"]
+
+
+def test_a_file_wins_over_a_data_set_of_its_name(inside, folder):
+    assert "34 nodes" in inside("embed", "karate", "-o", "x.csv", *SMALL).stdout
+    (folder / "karate").write_text(EDGES)
+    assert "6 nodes" in inside("embed", "karate", "-o", "x.csv", *SMALL).stdout
+
+
+def test_isolated_nodes_and_self_loops_are_one_line_each(boostne, folder):
+    (folder / "list.adjlist").write_text("a a b c\nb c\nd\n")
+    done = boostne("embed", "list.adjlist", "-o", "x.csv", *SMALL)
+    note, warning = sorted(done.stderr.splitlines())
+    assert note == "boostne: note: dropped 1 self-loop; --self-loops keep keeps them"
+    assert warning == "boostne: warning: 1 of 4 nodes have no edges; their vectors are zero"
+
+
+def test_quiet_prints_nothing(boostne, folder):
+    (folder / "list.adjlist").write_text("a a b c\nb c\nd\n")
+    done = boostne("embed", "list.adjlist", "-o", "x.npz", *SMALL, "--quiet")
+    assert (done.stdout, done.stderr) == ("", "")
+    assert (folder / "x.npz").exists()
+
+
+def test_no_control_characters_without_a_terminal(boostne):
+    for arguments in (["embed", "karate", "-o", "x.npz"], ["datasets"]):
+        done = boostne(*arguments)
+        assert not CONTROL.search(done.stdout + done.stderr)
+
+
+# ---- errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["embed", "edgs.txt", "-o", "x.npz"], 1, ["'edgs.txt'", "did you mean 'edges.txt'"]),
+        (["embed", "digit", "-o", "x.npz"], 1, ["did you mean 'digits'"]),
+        (["embed", "nothing-like-it", "-o", "x.npz"], 1, ["karate", "cora"]),
+        (["embed", "edges.txt", "-o", "x.xyz"], 1, [".xyz", ".npz"]),
+        (["embed", "edges.txt"], 2, ["--output"]),
+        (["embed", "edges.txt", "-o", "x.npz", "--levls", "2"], 2, ["--levels"]),
+        (["embed", "edges.txt", "-o", "x.npz", "--levels", "two"], 2, ["--levels", "'two'"]),
+        (["embed", "edges.txt", "-o", "x.npz", "--dtype", "float16"], 2, ["float16", "float64"]),
+        (["embed", "edges.txt", "-o", "x.npz", "--method", "bosstne"], 2, ["bosstne", "'boostne'"]),
+        (
+            ["embed", "edges.txt", "-o", "x.npz", "--dimensions", "5", "--levels", "2"],
+            1,
+            ["multiple", "5", "2"],
+        ),
+        (["embed", "edges.txt", "-o", "x.npz", "--levels", "0"], 1, ["levels", "got 0"]),
+        (["embed", "edges.txt", "-o", "x.npz", "--threads", "0"], 1, ["threads", "got 0"]),
+        (["embed", "edges.txt", "-o", "x.npz", *SMALL, "--seed", "-1"], 1, ["--seed", "got -1"]),
+        (
+            ["embed", "edges.txt", "-o", "x.npz", *SMALL, "--directed"],
+            1,
+            ["to_undirected()", "--to-undirected"],
+        ),
+        (["embed", "edges.txt", "-o", "x.npz", "--delimiter", ","], 1, ["line 1", "--delimiter names"]),
+        (["embed", ".", "-o", "x.npz"], 1, ["directory"]),
+        (["embed", "karate", "-o", "x.npz", "--delimiter", ","], 2, ["--delimiter is for files"]),
+        (["embde", "edges.txt"], 2, ["'embed'"]),
+        (["evaluate", "none.npz", "karate"], 1, ["none.npz", "No such file"]),
+        (["evaluate", "none.npz", "karate", "--train", "10,x"], 2, ["--train", "10,x"]),
+        (["demo", "-o", "edges.txt"], 1, ["edges.txt", "folder"]),
+    ],
+)
+def test_errors_are_one_message(inside, folder, arguments, code, words):
+    error = error_of(inside(*arguments, code=code))
+    for word in words:
+        assert word in error
+    assert [file.name for file in folder.iterdir()] == ["edges.txt"]
+
+
+def test_typos_end_with_the_code_of_usage(boostne):
+    done = boostne("embed", "edges.txt", "-o", "x.npz", "--levls", "2", code=2)
+    assert done.stdout == ""
+    assert "--levels" in done.stderr
+
+
+def test_damaged_graphs(boostne, folder):
+    (folder / "empty.txt").write_text("")
+    assert "empty.txt: the file is empty" in error_of(boostne("embed", "empty.txt", "-o", "x.npz", code=1))
+    (folder / "alone.adjlist").write_text("a\nb\n")
+    error = error_of(boostne("embed", "alone.adjlist", "-o", "x.npz", *SMALL, code=1))
+    assert "2 nodes and no edges" in error
+
+
+def test_directed_graphs_can_be_made_undirected(inside):
+    done = inside("embed", "edges.txt", "-o", "x.npz", *SMALL, "--directed", "--to-undirected")
+    assert "6 nodes, 7 edges" in done.stdout
+
+
+def test_the_output_is_checked_before_the_graph_is_read(boostne):
+    error = error_of(boostne("embed", "no-such-graph", "-o", "missing/x.npz", code=1))
+    assert "missing does not exist" in error
+    assert "no-such-graph" not in error
+
+
+def test_debug_shows_the_traceback(inside):
+    done = inside("embed", "nothing", "-o", "x.npz", "--debug", code=1)
+    assert done.stderr.startswith("Traceback")
+    assert done.stderr.splitlines()[-1].startswith("boostne: error: there is no file 'nothing'")
+
+
+def test_too_little_memory_is_found_before_it_is_spent(boostne, folder):
+    n, m = 300_000, 900_000
+    rng = np.random.default_rng(0)
+    u = np.hstack([np.arange(n), rng.integers(n, size=m)])
+    v = (u + np.hstack([np.ones(n, int), rng.integers(1, n, size=m)])) % n  # no self-loops, no isolated nodes
+    A = sparse.csr_array((np.ones(len(u), np.float32), (u, v)), shape=(n, n))
+    sparse.save_npz(folder / "big.npz", ((A + A.T) > 0).astype(np.float32))
+    begin = time.perf_counter()
+    done = boostne("embed", "big.npz", "-o", "x.npz", "--negative", "0.001", code=3)
+    seconds = time.perf_counter() - begin
+    error = error_of(done)
+    needed = re.search(r"would need about (\d+) GB of memory; [\d.]+ [kMGT]B is free", error)
+    assert needed
+    assert int(needed[1]) > 300
+    assert seconds < 60
+    assert not (folder / "x.npz").exists()
+
+
+@needs_posix
+@pytest.mark.parametrize("arguments", [["methods"], ["--help"], ["--version"]])
+def test_a_reader_that_leaves_is_no_error(folder, arguments):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "boostne", *arguments],
+        cwd=folder,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(timeout=60) == 141
+
+
+# ---- at a terminal
+
+
+class Terminal:
+    """A long run whose error stream is a terminal."""
+
+    def __init__(self, folder, *arguments):
+        import pty
+
+        self.text = ""
+        self._end, theirs = pty.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "boostne", *arguments],
+            cwd=folder,
+            env=ENVIRONMENT | {"TERM": "xterm", "COLUMNS": "100"},
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+        )
+        os.close(theirs)
+
+    def read(self):
+        """Read what is there, and say whether there may be more."""
+        try:
+            chunk = os.read(self._end, 65_536)
+        except OSError:  # Linux's way to say that the other end is closed
+            return False
+        self.text += chunk.decode(errors="replace")
+        return bool(chunk)
+
+    def wait_for(self, pattern):
+        while not re.search(pattern, self.text):
+            assert self.read(), f"ended before {pattern!r} was seen: {self.text}"
+
+    def end(self):
+        while self.read():
+            pass
+        os.close(self._end)
+        with self.process.stdout as stdout:
+            self.stdout = stdout.read().decode()
+        return self.process.wait(timeout=60)
+
+
+@pytest.fixture
+def long_run(folder):
+    """Start a run of a minute or so; one that still goes on after the test is ended."""
+    rng = np.random.default_rng(0)
+    np.savetxt(folder / "long.txt", rng.integers(3000, size=(30_000, 2)), fmt="%d")
+    arguments = [
+        "embed",
+        "long.txt",
+        "-o",
+        "out/x.npz",
+        "--negative",
+        "0.2",
+        "--tol",
+        "0",
+        "--max-iter",
+        "5000",
+    ]
+    (folder / "out").mkdir()
+    terminal = Terminal(folder, *arguments)
+    yield terminal
+    if terminal.process.poll() is None:
+        terminal.process.kill()
+        terminal.end()
+
+
+@needs_posix
+def test_interrupt_leaves_nothing_behind(folder, long_run):
+    long_run.wait_for(r"level 1/8, pass \d+, residual 0\.\d+")
+    begin = time.perf_counter()
+    long_run.process.send_signal(signal.SIGINT)
+    assert long_run.end() == 130
+    assert time.perf_counter() - begin < 10
+    assert "boostne: interrupted; nothing was written" in long_run.text
+    assert "Traceback" not in long_run.text
+    assert long_run.stdout == ""
+    assert list((folder / "out").iterdir()) == []
+
+
+@needs_posix
+def test_a_killed_run_leaves_no_file_under_the_final_name(folder, long_run):
+    long_run.wait_for("level 1/8")
+    long_run.process.kill()
+    assert long_run.end() == -signal.SIGKILL
+    assert not (folder / "out" / "x.npz").exists()
+
+
+@needs_posix
+def test_progress_at_a_terminal(folder):
+    terminal = Terminal(folder, "embed", "digits", "-o", "x.npz", "--max-iter", "300", "--tol", "0")
+    assert terminal.end() == 0
+    assert re.search(r"level \d/8, pass \d+, residual 0\.\d+", terminal.text)
+    assert "x.npz" in terminal.stdout
+    assert not CONTROL.search(terminal.stdout)
+    quiet = Terminal(folder, "embed", "karate", "-o", "x.npz", "--quiet")
+    assert quiet.end() == 0
+    assert (quiet.text, quiet.stdout) == ("", "")
+
+
+# ---- the other commands
+
+
+def test_methods(inside):
+    text = inside("methods").stdout
+    assert "boostne" in text
+    assert "Li, Wu" in text
+    (row,) = json.loads(inside("methods", "--json").stdout)
+    assert row["method"] == "boostne"
+    assert (row["weights"], row["direction"], row["engines"]) == (True, False, ["local"])
+
+
+def test_datasets(inside):
+    assert re.search(r"digits +1,797 +12,339 +10 +yes", inside("datasets").stdout)
+    rows = json.loads(inside("datasets", "--json").stdout)
+    assert {row["name"] for row in rows} >= {"digits", "karate", "cora", "wiki", "ppi", "blogcatalog"}
+
+
+def test_estimate(inside):
+    text = inside("estimate", "digits").stdout
+    for words in (
+        "1,797",
+        "12,339",
+        "entries of X",
+        "peak memory",
+        "memory free",
+        "time of X",
+        "time of levels",
+    ):
+        assert words in text
+    found = json.loads(inside("estimate", "digits", "--json", "--window", 2).stdout)
+    exact = BoostNE(window=2).connectivity(load_dataset("digits").graph)
+    assert found["entries"] == pytest.approx(exact.nnz, rel=0.3)
+
+
+def test_evaluate(boostne, inside, folder):
+    boostne("embed", "digits", "-o", "digits.emb", "--dimensions", 32, "--levels", 2)
+    options = ("--train", "10,50", "--repeats", 2, "--seed", 1)
+    text = boostne("evaluate", "digits.emb", "digits", *options).stdout
+    assert "1797 labelled nodes, 10 classes" in text
+    found = json.loads(inside("evaluate", "digits.emb", "digits", *options, "--json").stdout)
+    assert [row["train"] for row in found["summary"]] == [10, 50]
+    assert found["repeats"] == 2
+    assert min(row["micro_mean"] for row in found["summary"]) > 0.9
+    labels = load_dataset("digits").labels
+    lines = "".join(f"{node} {labels[node][0]}\n" for node in labels.nodes.tolist())
+    (folder / "labels.txt").write_text(lines)
+    assert inside("evaluate", "digits.emb", "labels.txt", *options).stdout == text
