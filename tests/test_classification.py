@@ -116,7 +116,8 @@ def test_the_number_of_threads_changes_nothing():
 
 
 def test_takes_several_kinds_of_embedding():
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     vectors, indicator = planted(noise=0.5)
     labels = Labels(np.arange(120), np.arange(4), as_labels(as_mapping(indicator)).matrix)
     order = np.random.default_rng(2).permutation(120)

@@ -178,17 +178,19 @@ def test_parquet_and_csv_have_readable_columns(tmp_path):
 
 
 def test_gensim_reads_our_word2vec_file(tmp_path):
-    keyed_vectors = pytest.importorskip("gensim.models").KeyedVectors
+    from gensim.models import KeyedVectors
+
     ids = ["New York", "50%", "Zürich", "tab\tand\u00a0nbsp", "plain"]
     embedding = Embedding(ids, np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32))
     write_embedding(embedding, tmp_path / "e.emb")
-    theirs = keyed_vectors.load_word2vec_format(tmp_path / "e.emb")
+    theirs = KeyedVectors.load_word2vec_format(tmp_path / "e.emb")
     assert theirs.index_to_key == ["New%20York", "50%25", "Zürich", "tab%09and%C2%A0nbsp", "plain"]
     np.testing.assert_array_equal(theirs.vectors, embedding.vectors)
 
 
 def test_we_read_the_word2vec_file_of_gensim(tmp_path):
-    models = pytest.importorskip("gensim.models")
+    from gensim import models
+
     theirs = models.KeyedVectors(3)
     theirs.add_vectors(["b", "a", "100%"], np.eye(3, dtype=np.float32) / 3)
     theirs.save_word2vec_format(tmp_path / "g.txt")
@@ -229,7 +231,8 @@ def test_numbered_columns_are_a_header(tmp_path):
 
 
 def test_reads_a_data_frame_of_pandas(tmp_path):
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     frame = pandas.DataFrame([[1.0, 2.0], [3.0, 4.5]], index=["a", "b"])
     frame.to_csv(tmp_path / "p.csv")
     frame.rename(columns=str).to_parquet(tmp_path / "p.parquet")

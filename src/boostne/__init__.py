@@ -39,9 +39,12 @@ __all__ = [  # noqa: PLE0604  the names are strings, those of _HOME
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from importlib.metadata import version
+        from importlib.metadata import PackageNotFoundError, version
 
-        return version("boostne")
+        try:
+            return version("boostne")
+        except PackageNotFoundError:  # run from its sources, without being installed
+            return "unknown"
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'boostne' has no attribute {name!r}")

@@ -10,6 +10,7 @@ from boostne.errors import GraphError
 
 _FLOAT32_EXACT = 1 << 24  # every integer up to here has a float32 of its own
 _INT32_MAX = np.iinfo(np.int32).max
+_ROUNDING = 1e-6  # relative; a float32 has some six digits
 
 
 def as_weights(values: Any) -> NDArray[Any]:
@@ -96,17 +97,31 @@ def entry(matrix: sparse.csr_array, k: int) -> tuple[int, int]:
 
 
 def asymmetry(matrix: sparse.csr_array) -> tuple[int, int] | None:
-    """Return the place of an entry of a canonical matrix that differs from its mirror image, or None."""
+    """Return the place of an entry of a canonical matrix that differs from its mirror image, or None.
+
+    Weights that were computed, such as similarities, differ from their mirror image in the last bits; that is no
+    direction.
+    """
     mirror = matrix.T.tocsr()
     same = (
         np.array_equal(matrix.indptr, mirror.indptr)
         and np.array_equal(matrix.indices, mirror.indices)
-        and np.array_equal(matrix.data, mirror.data, equal_nan=True)
+        and np.allclose(matrix.data, mirror.data, rtol=_ROUNDING, atol=0, equal_nan=True)
     )
     if same:
         return None
-    difference = (matrix != mirror).tocoo()
+    difference = (abs(matrix - mirror) > _ROUNDING * matrix.maximum(mirror)).tocoo()
     return int(difference.row[0]), int(difference.col[0])
+
+
+def symmetrised(matrix: sparse.csr_array) -> sparse.csr_array:
+    """Return a canonical matrix that is symmetric up to rounding as one that is exactly so."""
+    mirror = matrix.T.tocsr()
+    if np.array_equal(matrix.data, mirror.data):
+        return matrix
+    return sparse.csr_array(
+        ((matrix.data + mirror.data) / 2, matrix.indices, matrix.indptr), shape=matrix.shape
+    )
 
 
 def merge_edges(

@@ -112,7 +112,9 @@ def boost(
     FloatingPointError
         If the factors are no longer finite numbers.
     """
-    rounding = np.finfo(engine.dtype).eps ** 2 * engine.norm2
+    if not np.isfinite(engine.norm2):
+        raise FloatingPointError("X holds NaN, infinite or too large numbers")
+    rounding = float(np.finfo(engine.dtype).eps) ** 2 * engine.norm2
     for level in range(levels):
         if engine.norm2 <= rounding:  # what is left are rounding errors
             yield _empty_level(engine, settings.components)

@@ -19,6 +19,7 @@ from boostne.adjacency import (
     first_bad_weight,
     from_coordinates,
     merge_edges,
+    symmetrised,
 )
 from boostne.errors import GraphError, ParameterError
 from boostne.ids import as_ids, encode, first_repeated, positions, show
@@ -42,7 +43,7 @@ class Graph:
     nodes
         Ids of the rows, unique; ``0 … n-1`` where not given. Stored as ``int64``, as strings, or as objects.
     directed
-        False asks for a symmetric matrix, which is checked.
+        False asks for a symmetric matrix, which is checked. Differences in the last bits are evened out.
 
     Notes
     -----
@@ -75,6 +76,7 @@ class Graph:
         _check_weights(adjacency.data, nodes, lambda k: entry(adjacency, k))
         if not self.directed:
             _check_symmetric(adjacency, nodes)
+            adjacency = symmetrised(adjacency)
         for array in (adjacency.data, adjacency.indices, adjacency.indptr, nodes):
             array.flags.writeable = False
         object.__setattr__(self, "adjacency", adjacency)
@@ -331,5 +333,5 @@ def _drop_loops(
     loops = len(keep) - int(np.count_nonzero(keep))
     if not loops:
         return u, v, weights
-    logger.info("dropped %d self-loops; self_loops='keep' keeps them", loops)
+    logger.info("dropped %d self-loop%s; self_loops='keep' keeps them", loops, "" if loops == 1 else "s")
     return u[keep], v[keep], None if weights is None else weights[keep]

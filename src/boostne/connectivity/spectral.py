@@ -19,6 +19,7 @@ from boostne.graph import Graph
 
 DENSE_SIZE = 256  # nodes of a component that is solved as a dense matrix
 EIGEN_TOLERANCE = 1e-6  # relative; X is float32 at the end
+CHECK_VECTORS = 64  # Lanczos vectors when it looks whether an eigenvalue was missed
 BLOCK_BYTES = 1 << 23  # of the dense rows that one thread holds
 
 Progress = Callable[[int, int], None]
@@ -76,23 +77,41 @@ def _component_eigenpairs(
 ) -> Iterator[tuple[float, NDArray[np.float64]]]:
     """Largest eigenpairs of one component, at most ``count``."""
     from scipy.linalg import eigh
-    from scipy.sparse.linalg import LinearOperator, eigsh
     from threadpoolctl import threadpool_limits
 
-    size = N.shape[0]
     # One BLAS thread: the order of its sums, and so the last bits, must not depend on the machine's cores.
     with threadpool_limits(limits=1, user_api="blas"):
-        if size <= max(DENSE_SIZE, count):
+        if N.shape[0] <= max(DENSE_SIZE, count):
             values, vectors = eigh(N.toarray())
         else:
-            # The eigenvalue 1 and its vector, the roots of the degrees, are known: Lanczos looks for the rest.
-            known = 1 / root
-            known /= np.linalg.norm(known)
-            rest = LinearOperator(N.shape, matvec=lambda x: N @ x - known * (known @ x), dtype=N.dtype)
-            start = np.random.default_rng(seed).random(size)
-            values, vectors = eigsh(rest, k=count - 1, which="LA", v0=start, tol=EIGEN_TOLERANCE)
-            values, vectors = np.append(values, 1.0), np.column_stack([vectors, known])
+            values, vectors = _lanczos(N, root, count, np.random.default_rng(seed))
     yield from zip(values.tolist(), vectors.T, strict=True)
+
+
+def _lanczos(
+    N: sparse.csr_array, root: NDArray[np.float64], count: int, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Largest eigenpairs of a connected graph, those that repeat included.
+
+    The first pair is known: eigenvalue 1, and the roots of the degrees. Lanczos looks for the others with what
+    is found moved out of its way. It finds a repeated eigenvalue too few times, so it is sent again until nothing
+    is left above the smallest eigenvalue kept.
+    """
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    values, vectors = np.ones(1), (1 / root)[:, None] / np.linalg.norm(1 / root)
+    while True:
+        Q = vectors
+        rest = LinearOperator(N.shape, matvec=lambda x, Q=Q: N @ x - 2 * (Q @ (Q.T @ x)), dtype=N.dtype)
+        wanted = count - len(values) or 1
+        ncv = min(max(2 * wanted + 1, CHECK_VECTORS), N.shape[0] - 1)
+        start = rng.random(N.shape[0])
+        found, new = eigsh(rest, k=wanted, which="LA", v0=start, tol=EIGEN_TOLERANCE, ncv=ncv)
+        if len(values) == count and found.max() <= values.min() + EIGEN_TOLERANCE:
+            return values, vectors
+        values, vectors = np.append(values, found), np.column_stack([vectors, new])
+        largest = np.argsort(-values, kind="stable")[:count]
+        values, vectors = values[largest], vectors[:, largest]
 
 
 def _check_eigenpairs(n_eigenpairs: int, n_nodes: int, n_components: int) -> None:

@@ -52,12 +52,13 @@ def evaluate(
     repeats : int, default 10
         Random splits per ratio.
     seed : int, default 0
+        Seed of the random splits.
     C : float, default 1.0
         Inverse strength of the classifier's regularisation.
     rule : {"top-k", "threshold"}, default "top-k"
         See the text above. "top-k" uses the true number of labels of each test node.
     n_jobs : int, optional
-        Threads; None and -1 take all cores. The scores do not depend on it.
+        Threads; by default every core. The scores do not depend on it.
 
     Returns
     -------
@@ -70,7 +71,7 @@ def evaluate(
     >>> result.scores["micro"].shape
     (2,)
     """
-    from joblib import effective_n_jobs  # type: ignore[import-untyped]
+    from joblib import effective_n_jobs
     from threadpoolctl import threadpool_limits
 
     ratios = _check_parameters(train, repeats, seed, C, rule, n_jobs)

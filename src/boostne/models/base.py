@@ -7,7 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array, check_non_negative
 
 from boostne.convert import as_graph
 from boostne.embedding import Embedding
@@ -84,8 +86,11 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
         return self.fit(X, y, progress=progress).embedding_.vectors
 
     def _check_graph(self, X: Any) -> Graph:
-        graph = as_graph(X)
         name = type(self).__name__
+        if isinstance(X, np.ndarray) or sparse.issparse(X):
+            X = check_array(X, accept_sparse=True, ensure_min_samples=2, input_name="X", estimator=self)
+            check_non_negative(X, name)
+        graph = as_graph(X)
         if graph.directed and not self.capabilities.direction:
             raise GraphError(
                 f"{name} embeds undirected graphs and this one is directed; call to_undirected() on it"
@@ -97,7 +102,7 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
         if len(graph.isolated):
             warnings.warn(
                 f"{len(graph.isolated)} of {graph.n_nodes} nodes have no edges; their vectors are zero",
-                stacklevel=3,
+                stacklevel=2,
             )
         return graph
 

@@ -267,5 +267,6 @@ class BoostNE(NodeEmbedder):
         check_memory(
             estimated.peak_bytes,
             f"embedding {graph.n_nodes:,} nodes through X with about {estimated.nnz:,} entries",
-            "Lower window, so that walks reach fewer nodes, raise negative, or use dtype='float32'.",
+            "Lower window, so that walks reach fewer nodes, or raise negative"
+            + ("." if np.dtype(self.dtype) == np.float32 else ", or use dtype='float32'."),
         )

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from boostne.boosting import Settings, random_start
 from boostne.connectivity import WalkColumns
-from boostne.connectivity.deepwalk import BLOCK_COLUMNS
+from boostne.connectivity.deepwalk import BLOCK_COLUMNS, CHUNK_BYTES
 from boostne.engines import LocalEngine
 from boostne.kernels import Kernels
 
@@ -63,7 +63,9 @@ class Workload:
         # two more while they are collected, and an accumulator for each thread. Rows are padded to 16 numbers.
         numbers = 2 * self.levels * width + (8 + self.threads) * max(width, 16)
         row_pointers = 2 * np.dtype(np.int64).itemsize
-        return nnz * self.entry_bytes + self.n_nodes * (row_pointers + numbers * self.dtype.itemsize)
+        chunk = min(CHUNK_BYTES, self.n_nodes**2 * self.entry_bytes)
+        beside = max(chunk, self.n_nodes * (row_pointers + numbers * self.dtype.itemsize))
+        return nnz * self.entry_bytes + beside
 
 
 def estimate(columns: WalkColumns, work: Workload, kernels: Kernels, growth: float) -> Estimate:

@@ -1,0 +1,84 @@
+"""The paper as slow, obvious NumPy: dense matrices, float64, one line of code for one line of mathematics.
+
+Everything fast is compared with this. Nothing here may import from the package.
+"""
+
+import numpy as np
+
+
+def inverse(values):
+    """``1 / x``, and 0 where x is 0."""
+    return np.array([1 / x if x > 0 else 0.0 for x in values])
+
+
+def exact_connectivity(A, window, negative):
+    """``log max( vol(G) / (b T) (S + S^2 + … + S^T) D^-1 , 1 )`` with ``S = D^-1 A``."""
+    A = np.asarray(A, dtype=np.float64)
+    D_inverse = np.diag(inverse(A.sum(axis=1)))
+    S = D_inverse @ A
+    powers = sum(np.linalg.matrix_power(S, r) for r in range(1, window + 1))
+    M = A.sum() / (negative * window) * powers @ D_inverse
+    return np.log(np.maximum(M, 1))
+
+
+def spectrum(A):
+    """Eigenvalues of ``D^-1/2 A D^-1/2``, largest first, and their vectors."""
+    A = np.asarray(A, dtype=np.float64)
+    root = np.diag(np.sqrt(inverse(A.sum(axis=1))))
+    values, vectors = np.linalg.eigh(root @ A @ root)
+    return values[::-1], vectors[:, ::-1]
+
+
+def window_filter(eigenvalue, window):
+    """``max( (λ + λ^2 + … + λ^T) / T , 0 )``."""
+    return max(sum(eigenvalue**r for r in range(1, window + 1)) / window, 0.0)
+
+
+def spectral_connectivity(A, window, negative, eigenpairs):
+    """``log max( vol(G) / b D^-1/2 Q f(Λ) Q^T D^-1/2 , 1 )`` with the largest eigenvalues only."""
+    A = np.asarray(A, dtype=np.float64)
+    values, Q = spectrum(A)
+    f = np.diag([window_filter(value, window) for value in values[:eigenpairs]])
+    root = np.diag(np.sqrt(inverse(A.sum(axis=1))))
+    M = A.sum() / negative * root @ Q[:, :eigenpairs] @ f @ Q[:, :eigenpairs].T @ root
+    return np.log(np.maximum(M, 1))
+
+
+def well_defined_sizes(A, window):
+    """Numbers of eigenpairs at which the spectral form has one answer: no tie between kept and dropped."""
+    values, _ = spectrum(A)
+    f = [window_filter(value, window) for value in values]
+    return [h for h in range(1, len(f)) if f[h] < 1e-12 or values[h - 1] - values[h] > 1e-3]
+
+
+def objective(R, U, V):
+    """``||R - U V^T||_F^2``."""
+    return float(
+        np.sum((np.asarray(R, np.float64) - np.asarray(U, np.float64) @ np.asarray(V, np.float64).T) ** 2)
+    )
+
+
+def residual(R, U, V):
+    """``max(R - U V^T, 0)``."""
+    return np.maximum(np.asarray(R, np.float64) - np.asarray(U, np.float64) @ np.asarray(V, np.float64).T, 0)
+
+
+def hals_row(x, p, gram, sweeps):
+    """``min_{x >= 0} ||r - F x||^2`` for one row, a coordinate at a time; ``p = F^T r``, ``gram = F^T F``."""
+    x = x.copy()
+    for _ in range(sweeps):
+        for c in range(len(x)):
+            x[c] = max(x[c] + (p[c] - gram[c] @ x) / gram[c, c], 0.0) if gram[c, c] > 0 else 0.0
+    return x
+
+
+def hals_level(R, V, passes, sweeps):
+    """One level from V: in each pass the rows of U, then those of V. Returns U, V and ``||R - U V^T||^2``s."""
+    R, V = np.asarray(R, np.float64), np.array(V, np.float64)
+    U = np.zeros((R.shape[0], V.shape[1]))
+    history = []
+    for _ in range(passes):
+        U = np.array([hals_row(U[i], V.T @ R[i], V.T @ V, sweeps) for i in range(len(U))])
+        V = np.array([hals_row(V[j], U.T @ R[:, j], U.T @ U, sweeps) for j in range(len(V))])
+        history.append(objective(R, U, V))
+    return U, V, history

@@ -1,0 +1,311 @@
+"""The levels against dense formulas, and one level against scikit-learn."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.decomposition import NMF
+from sklearn.exceptions import ConvergenceWarning
+from tests import graphs, reference
+
+from boostne.boosting import Settings, balance, boost, random_start
+from boostne.connectivity import WalkColumns, exact_deepwalk
+from boostne.datasets import load_dataset
+from boostne.engines import LocalEngine
+
+TOLERANCE = {"float32": 1e-5, "float64": 1e-11}
+ROUNDING = {"float32": 1e-6, "float64": 1e-14}  # of a residual, as a share of ||X||
+
+
+def connectivity(graph, window=3, dtype="float64"):
+    return exact_deepwalk(WalkColumns(graph, window=window, negative=1, dtype=dtype))
+
+
+def low_rank(n_rows=80, n_columns=60, rank=5, noise=0.3, seed=0):
+    """Sparse and non-negative: a few factors, noise on top, and holes."""
+    rng = np.random.default_rng(seed)
+    matrix = rng.random((n_rows, rank)) ** 3 @ rng.random((rank, n_columns)) ** 3
+    matrix = np.maximum(matrix + noise * rng.normal(size=matrix.shape), 0) * (rng.random(matrix.shape) < 0.5)
+    return sparse.csr_array(matrix)
+
+
+def run(X, components=4, levels=1, tol=1e-5, max_iter=200, inner=4, seed=0, start=None, progress=None):
+    engine = LocalEngine()
+    engine.load(X.copy())
+    start = start or random_start(seed, engine, components)
+    return list(boost(engine, Settings(components, tol, max_iter, inner), levels, start, progress))
+
+
+MATRICES = {
+    "low rank": low_rank,
+    "karate": lambda: connectivity(graphs.karate()),
+    "with isolated": lambda: connectivity(graphs.with_isolated()),
+    "planted": lambda: connectivity(graphs.planted_partition([30, 30, 30], 0.4, 0.03)[0]),
+    "wide": lambda: low_rank(10, 90),
+}
+
+
+@pytest.fixture(params=["float32", "float64"])
+def dtype(request):
+    return request.param
+
+
+@pytest.mark.parametrize("name", MATRICES)
+class TestEveryLevel:
+    def test_reports_what_dense_formulas_give(self, name, dtype):
+        R = MATRICES[name]().astype(dtype)
+        levels = run(R, components=3, levels=4)
+        R = R.toarray().astype(np.float64)
+        rounding = ROUNDING[dtype] * np.linalg.norm(R)
+        for level in levels:
+            norm2 = np.sum(R**2)
+            expected = reference.objective(R, level.U, level.V) / norm2
+            assert level.objective[-1] == pytest.approx(expected, rel=1e-3, abs=TOLERANCE[dtype])
+            R = reference.residual(R, level.U, level.V)
+            assert level.residual_norm == pytest.approx(np.linalg.norm(R), rel=TOLERANCE[dtype], abs=rounding)
+            # whether an entry as small as rounding errors is counted is chance
+            assert abs(level.nnz - np.count_nonzero(rounding < R)) <= np.count_nonzero(
+                np.abs(R) < 10 * rounding
+            )
+            if level.residual_norm < 10 * rounding:
+                break
+
+    def test_factors(self, name, dtype):
+        X = MATRICES[name]().astype(dtype)
+        for level in run(X, components=3, levels=3):
+            for factor, rows in ((level.U, X.shape[0]), (level.V, X.shape[1])):
+                assert factor.shape == (rows, 3)
+                assert factor.dtype == dtype
+                assert (factor >= 0).all()
+                assert factor.any()
+            norms = [np.linalg.norm(factor.astype(float), axis=0) for factor in (level.U, level.V)]
+            np.testing.assert_allclose(norms[0], norms[1], rtol=1e-4)
+
+    def test_what_falls(self, name, dtype):
+        X = MATRICES[name]().astype(dtype)
+        before, entries = float(np.linalg.norm(X.data.astype(float))), X.nnz
+        for level in run(X, components=3, levels=3):
+            assert (np.diff(level.objective) <= 1e-6).all()
+            fit = before * np.sqrt(level.objective[-1])
+            assert level.residual_norm <= fit * (1 + 1e-4) + ROUNDING[dtype] * np.linalg.norm(X.data)
+            assert fit < before
+            assert level.nnz <= entries
+            before, entries = level.residual_norm, level.nnz
+
+    @pytest.mark.parametrize("passes", [1, 2, 3])
+    def test_the_first_passes_are_plain_hals(self, name, passes):
+        # Extrapolation begins with the second pass and ends before the last two.
+        X = MATRICES[name]()
+        V = np.random.default_rng(1).random((X.shape[1], 3))
+        (level,) = run(X, components=3, tol=0, max_iter=passes, inner=2, start=lambda _: V)
+        U, V, history = reference.hals_level(X.toarray(), V, passes, sweeps=2)
+        np.testing.assert_allclose(level.objective * np.sum(X.data**2), history, rtol=1e-9)
+        np.testing.assert_allclose(level.U @ level.V.T, U @ V.T, atol=1e-9 * X.max())
+
+
+def test_the_caller_gives_up_its_arrays_only():
+    X = low_rank()
+    kept = X.copy()
+    run(X, levels=2)
+    np.testing.assert_array_equal(X.data, kept.data)
+
+
+def test_the_objective_never_rises_with_few_sweeps():
+    rises = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = sparse.random_array((20, 15), density=0.4, rng=rng, format="csr")
+        X.data = X.data**8
+        for level in run(X, components=6, levels=2, tol=0, max_iter=80, inner=1, seed=seed):
+            rises.extend(np.diff(level.objective))
+    assert max(rises) <= 1e-6
+
+
+class TestBalance:
+    def test_equal_norms_and_the_same_product(self, dtype):
+        rng = np.random.default_rng(0)
+        U, V = (rng.random((rows, 4)).astype(dtype) for rows in (30, 20))
+        U[:, 1] *= 1000
+        V[:, 2] *= 1e-3
+        product = U.astype(float) @ V.T.astype(float)
+        U, V = balance(U, V)
+        np.testing.assert_allclose(np.linalg.norm(U, axis=0), np.linalg.norm(V, axis=0), rtol=1e-5)
+        np.testing.assert_allclose(U.astype(float) @ V.T.astype(float), product, rtol=1e-5)
+        assert U.dtype == V.dtype == dtype
+
+    def test_a_component_with_one_dead_side_is_dead(self, dtype):
+        U, V = np.ones((3, 3), dtype), np.ones((4, 3), dtype)
+        U[:, 0], V[:, 1] = 0, 0
+        U, V = balance(U, V)
+        np.testing.assert_allclose(U, np.outer(np.ones(3), [0, 0, (4 / 3) ** 0.25]), rtol=1e-6)
+        assert not V[:, :2].any()
+        assert np.isfinite(V).all()
+
+
+def planted_300():
+    return connectivity(graphs.planted_partition([75] * 4, 0.15, 0.02)[0], window=2)
+
+
+NMF_CASES = {
+    "karate": (lambda: connectivity(graphs.karate(), window=10), 4),
+    "planted partition": (planted_300, 8),
+    "digits": (lambda: connectivity(load_dataset("digits").graph, window=2), 8),
+    "low rank and noise": (lambda: low_rank(200, 150, rank=8), 8),
+}
+
+
+@pytest.mark.parametrize("name", NMF_CASES)
+def test_one_level_is_as_good_as_scikit_learn(name):
+    make, components = NMF_CASES[name]
+    X = make()
+    norm2 = np.sum(X.data**2)
+    ours = min(
+        run(X, components=components, tol=1e-6, max_iter=500, seed=seed)[0].objective[-1] for seed in range(3)
+    )
+    theirs = []
+    for init, seed in (("nndsvda", 0), ("random", 1), ("random", 2)):
+        model = NMF(components, solver="cd", init=init, tol=1e-4, max_iter=200, random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X)
+        theirs.append(model.reconstruction_err_**2 / norm2)
+    assert ours <= 1.005 * min(theirs)
+
+
+class TestDeadComponents:
+    def test_are_seeded_again_and_used(self, dtype):
+        X = low_rank().astype(dtype)
+        V = np.random.default_rng(0).random((X.shape[1], 4)).astype(dtype)
+        V[:, 2] = 0
+        (level,) = run(X, components=4, start=lambda _: V)
+        (fewer,) = run(X, components=3, start=lambda _: np.delete(V, 2, axis=1))
+        assert (level.U > 0).any(axis=0).all()
+        assert (level.V > 0).any(axis=0).all()
+        assert level.objective[-1] < 0.99 * fewer.objective[-1]
+
+    def test_all_of_them(self):
+        X = low_rank()
+        (level,) = run(X, components=3, start=lambda _: np.zeros((X.shape[1], 3)))
+        assert level.objective[0] == pytest.approx(1)
+        assert level.objective[-1] < 0.8
+
+    def test_that_are_of_no_use_stay_dead_without_harm(self):
+        X = sparse.csr_array(np.outer([1.0, 2, 4], [1.0, 2]))
+        (level,) = run(X, components=2, start=lambda _: np.array([[1.0, 0], [2, 0]]))
+        np.testing.assert_allclose(level.U @ level.V.T, X.toarray(), rtol=1e-9)
+        assert np.isfinite(level.U).all()
+
+
+class TestExhausted:
+    def test_zero_levels_once_nothing_is_left(self, dtype):
+        # Powers of two: the first level is exact, to the last bit.
+        u, v = np.array([1, 2, 0, 4], dtype), np.array([2, 0, 1], dtype)
+        X = sparse.csr_array(np.outer(u, v))
+        V = np.array([[2], [0], [1]], dtype) / 2
+        calls = []
+        levels = run(
+            X,
+            components=1,
+            levels=4,
+            tol=0,
+            max_iter=3,
+            start=lambda level: V,
+            progress=lambda *at: calls.append(at),
+        )
+        np.testing.assert_allclose(levels[0].U @ levels[0].V.T, X.toarray(), rtol=1e-6)
+        assert levels[0].nnz == 0
+        assert len(levels) == 4
+        for level in levels[1:]:
+            assert not level.U.any()
+            assert not level.V.any()
+            assert level.U.dtype == level.V.dtype == dtype
+            assert level.U.shape == (4, 1)
+            assert level.V.shape == (3, 1)
+            assert (level.n_iter, level.residual_norm, level.nnz, len(level.objective)) == (0, 0.0, 0, 0)
+        assert {level for level, _, _ in calls} == {0}
+
+    def test_an_empty_matrix(self, dtype):
+        levels = run(sparse.csr_array((4, 3), dtype=dtype), levels=2)
+        assert [level.n_iter for level in levels] == [0, 0]
+
+    def test_many_more_levels_than_the_rank(self):
+        for seed in range(30):
+            rng = np.random.default_rng(seed)
+            X = sparse.csr_array(np.outer(rng.random(12) + 0.1, rng.random(9) + 0.1).astype(np.float32))
+            for level in run(X, components=2, levels=30, seed=seed):
+                assert np.isfinite(level.U).all()
+                assert np.isfinite(level.V).all()
+
+
+class TestBadNumbers:
+    @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e38])
+    def test_raise(self, bad):
+        X = low_rank().astype(np.float32)
+        X.data[7] = bad
+        with pytest.raises(FloatingPointError, match=r"no longer finite|X holds"), np.errstate(all="ignore"):
+            run(X)
+
+
+class TestSettings:
+    def test_each_level_asks_for_its_start(self):
+        X = low_rank()
+        asked = []
+
+        def start(level):
+            asked.append(level)
+            return np.random.default_rng(level + 5).random((X.shape[1], 2))
+
+        levels = run(X, components=2, levels=3, tol=0, max_iter=1, inner=1, start=start)
+        assert asked == [0, 1, 2]
+        R = X.toarray()
+        for i, level in enumerate(levels):
+            V = np.random.default_rng(i + 5).random((X.shape[1], 2))
+            U, V, _ = reference.hals_level(R, V, passes=1, sweeps=1)
+            np.testing.assert_allclose(level.U @ level.V.T, U @ V.T, atol=1e-10)
+            R = reference.residual(R, U, V)
+
+    def test_progress_is_told_after_each_pass(self):
+        calls = []
+        levels = run(low_rank(), levels=2, progress=lambda *at: calls.append(at))
+        for i, level in enumerate(levels):
+            passes = [n for at, n, _ in calls if at == i]
+            assert passes == list(range(1, level.n_iter + 1))
+            values = [value for at, _, value in calls if at == i]
+            assert values[-1] == level.objective[-1]
+            assert set(level.objective) <= set(values)
+
+    @pytest.mark.parametrize("max_iter", [1, 2, 5, 30])
+    def test_without_a_tolerance_all_passes_are_made(self, max_iter):
+        (level,) = run(low_rank(), tol=0, max_iter=max_iter)
+        assert level.n_iter == max_iter
+        assert 1 <= len(level.objective) <= max_iter
+
+    def test_a_loose_tolerance_ends_early(self):
+        (loose,), (tight,) = run(low_rank(), tol=1e-2), run(low_rank(), tol=1e-7)
+        assert loose.n_iter < tight.n_iter
+        assert loose.objective[-1] > tight.objective[-1]
+        gains = -np.diff(loose.objective)
+        assert gains[-1] < 1e-2
+        assert (gains[:-1] >= 1e-2).all()
+
+    def test_extrapolation_is_worth_it(self):
+        # 30 passes of extrapolated HALS lie below 30 of the plain one.
+        X = low_rank()
+        V = np.random.default_rng(0).random((X.shape[1], 5))
+        (level,) = run(X, components=5, tol=0, max_iter=30, inner=2, start=lambda _: V)
+        _, _, history = reference.hals_level(X.toarray(), V, passes=30, sweeps=2)
+        assert level.objective[-1] < history[-1] / np.sum(X.data**2)
+
+
+class TestRandomStart:
+    def test_depends_on_seed_and_level_alone(self, dtype):
+        engine = LocalEngine()
+        engine.load(low_rank().astype(dtype))
+        start = random_start(3, engine, 5)
+        assert start(0).shape == (60, 5)
+        assert start(0).dtype == dtype
+        np.testing.assert_array_equal(start(1), random_start(3, engine, 5)(1))
+        assert not np.array_equal(start(0), start(1))
+        assert not np.array_equal(start(0), random_start(4, engine, 5)(0))
+        assert start(0).min() >= 0

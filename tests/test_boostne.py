@@ -1,0 +1,404 @@
+"""The estimator: what it takes, what it refuses, what it learns."""
+
+import re
+import tracemalloc
+import warnings
+from functools import cache
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests import graphs, reference
+
+import boostne.memory
+import boostne.models.boostne
+from boostne import BoostNE, Graph, load_dataset
+from boostne.boosting import Settings, boost, random_start
+from boostne.connectivity.deepwalk import CHUNK_BYTES
+from boostne.engines import LocalEngine
+from boostne.errors import BoostneError, GraphError, MemoryLimitError, ParameterError
+from boostne.kernels import instruction_set
+from boostne.models.boostne import INNER_SWEEPS
+
+SMALL = {"dimensions": 6, "levels": 3, "window": 3}
+
+
+@cache
+def digits():
+    return load_dataset("digits").graph
+
+
+def small(**changes):
+    return BoostNE(**{**SMALL, **changes})
+
+
+class TestParameters:
+    def test_defaults_are_the_paper_s(self):
+        params = BoostNE().get_params()
+        assert {
+            "dimensions": 128,
+            "levels": 8,
+            "window": 10,
+            "negative": 1.0,
+            "eigenpairs": 256,
+        }.items() <= params.items()
+
+    def test_get_set_and_clone(self):
+        model = BoostNE(12, levels=3, random_state=5)
+        assert model.get_params()["dimensions"] == 12
+        assert model.set_params(window=4) is model
+        copy = clone(model)
+        assert copy is not model
+        assert copy.get_params() == model.get_params()
+        assert copy.window == 4
+        assert "levels=3" in repr(model)
+        with pytest.raises(ValueError, match="Invalid parameter 'walks'"):
+            model.set_params(walks=1)
+
+    def test_only_dimensions_may_be_positional(self):
+        with pytest.raises(TypeError):
+            BoostNE(128, 8)
+
+    def test_fit_changes_neither_parameters_nor_graph(self):
+        graph = graphs.karate()
+        model = small(dtype=np.float64, threads=1)
+        before, fingerprint = model.get_params(), graph.fingerprint()
+        model.fit(graph)
+        assert model.get_params() == before
+        assert model.dtype is np.float64
+        assert graph.fingerprint() == fingerprint
+
+    def test_a_fitted_clone_is_not_fitted(self):
+        model = small().fit(graphs.karate())
+        assert not hasattr(clone(model), "embedding_")
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"dimensions": 0}, "dimensions must be an integer of at least 1; got 0"),
+            ({"dimensions": -6}, "dimensions must be an integer of at least 1; got -6"),
+            ({"dimensions": 6.0}, "dimensions must be an integer of at least 1; got 6.0"),
+            ({"dimensions": True}, "dimensions must be an integer of at least 1; got True"),
+            ({"levels": 0}, "levels must be an integer of at least 1; got 0"),
+            ({"levels": -1}, "levels must be an integer of at least 1; got -1"),
+            ({"levels": 4}, "dimensions must be a multiple of levels.*got dimensions=6 and levels=4"),
+            ({"levels": 12}, "dimensions must be a multiple of levels.*got dimensions=6 and levels=12"),
+            (
+                {"dimensions": 105, "levels": 3},
+                "a level is 35 wide.*dimensions=105 over levels=3.*only 34 nodes; lower dimensions or raise levels",
+            ),
+            ({"window": 0}, "window must be an integer of at least 1; got 0"),
+            ({"window": 2.5}, "window must be an integer of at least 1; got 2.5"),
+            ({"negative": 0}, "negative must be a number above 0; got 0"),
+            ({"negative": -1}, "negative must be a number above 0; got -1"),
+            ({"negative": np.nan}, "negative must be a number above 0; got nan"),
+            ({"negative": np.inf}, "negative must be a number above 0; got inf"),
+            ({"negative": "5"}, "negative must be a number above 0; got '5'"),
+            ({"approximation": "netmf"}, "approximation must be None or 'spectral'; got 'netmf'"),
+            ({"eigenpairs": 0}, "eigenpairs must be an integer of at least 1; got 0"),
+            ({"dtype": int}, "dtype must be float32 or float64; got <class 'int'>"),
+            ({"dtype": "float16"}, "dtype must be float32 or float64; got 'float16'"),
+            ({"dtype": "nonsense"}, "dtype must be float32 or float64; got 'nonsense'"),
+            ({"threads": 0}, "threads must be an integer of at least 1; got 0"),
+            ({"threads": -1}, "threads must be an integer of at least 1; got -1"),
+            ({"engine": "abacus"}, "engine must be one of 'local'.*got 'abacus'"),
+            ({"tol": -1e-4}, "tol must be a number at least 0; got -0.0001"),
+            ({"tol": np.nan}, "tol must be a number at least 0; got nan"),
+            ({"max_iter": 0}, "max_iter must be an integer of at least 1; got 0"),
+            ({"random_state": -1}, "random_state must be an integer of at least 0; got -1"),
+        ],
+    )
+    def test_bad_ones_are_named(self, changes, message):
+        with pytest.raises(ParameterError, match=message):
+            small(**changes).fit(graphs.karate())
+
+    def test_eigenpairs_against_the_graph(self):
+        with pytest.raises(ParameterError, match="below the number of nodes, 34; got 256"):
+            small(approximation="spectral").fit(graphs.karate())
+        with pytest.raises(ParameterError, match="connected components, 3; got 2"):
+            small(approximation="spectral", eigenpairs=2).fit(graphs.disconnected())
+
+    def test_errors_can_be_caught_as_one_kind(self):
+        with pytest.raises(BoostneError):
+            small(levels=0).fit(graphs.karate())
+        with pytest.raises(ValueError, match="levels"):
+            small(levels=0).fit(graphs.karate())
+
+
+class TestAttributes:
+    @pytest.mark.parametrize("changes", [{}, {"approximation": "spectral", "eigenpairs": 12}, {"levels": 1}])
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    def test_every_one_follows_from_the_others(self, changes, dtype):
+        graph = graphs.karate()
+        model = small(dtype=dtype, **changes)
+        vectors = model.fit_transform(graph)
+        k, width = model.levels, 6 // model.levels
+        assert vectors is model.embedding_.vectors
+        assert vectors.shape == model.context_.shape == (34, 6)
+        assert vectors.dtype == model.context_.dtype == dtype
+        assert model.embedding_.levels.tolist() == [width] * k
+        assert model.n_features_in_ == 34
+        np.testing.assert_array_equal(np.hstack(model.levels_), vectors)
+        assert all(np.shares_memory(level, vectors) for level in model.levels_)
+
+        R = model.connectivity(graph).toarray().astype(np.float64)
+        assert len(model.residual_norms_) == len(model.nnz_) == k + 1
+        assert len(model.n_iter_) == len(model.objective_) == len(model.levels_) == k
+        assert model.nnz_[0] == np.count_nonzero(R)
+        for i in range(k):
+            assert model.residual_norms_[i] == pytest.approx(np.linalg.norm(R), rel=1e-4)
+            U, V = model.levels_[i], model.context_[:, i * width : (i + 1) * width]
+            expected = reference.objective(R, U, V) / np.sum(R**2)
+            assert model.objective_[i][-1] == pytest.approx(expected, rel=1e-3)
+            assert 1 <= len(model.objective_[i]) <= model.n_iter_[i] <= model.max_iter
+            R = reference.residual(R, U, V)
+        assert model.residual_norms_[k] == pytest.approx(np.linalg.norm(R), rel=1e-4)
+        assert model.nnz_[k] == pytest.approx(np.count_nonzero(R > 1e-6), abs=5)
+        assert (np.diff(model.residual_norms_) < 0).all()
+        assert (np.diff(model.nnz_) <= 0).all()
+        assert (vectors >= 0).all()
+        assert (model.context_ >= 0).all()
+
+    def test_fit_is_connectivity_and_levels(self):
+        graph = graphs.karate()
+        model = small(tol=1e-3, max_iter=9, random_state=4).fit(graph)
+        engine = LocalEngine()
+        engine.load(model.connectivity(graph))
+        settings = Settings(components=2, tol=1e-3, max_iter=9, inner=INNER_SWEEPS)
+        levels = list(boost(engine, settings, 3, random_start(4, engine, 2)))
+        np.testing.assert_array_equal(model.embedding_.vectors, np.hstack([level.U for level in levels]))
+        np.testing.assert_array_equal(model.context_, np.hstack([level.V for level in levels]))
+        assert model.n_iter_.tolist() == [level.n_iter for level in levels]
+
+    def test_connectivity_is_the_paper_s(self):
+        graph = graphs.weighted()
+        X = small(negative=2, window=4, dtype="float64").connectivity(graph).toarray()
+        np.testing.assert_allclose(X, reference.exact_connectivity(graphs.dense(graph), 4, 2), atol=1e-12)
+        X = (
+            small(approximation="spectral", eigenpairs=4, window=4, dtype="float64")
+            .connectivity(graph)
+            .toarray()
+        )
+        np.testing.assert_allclose(
+            X, reference.spectral_connectivity(graphs.dense(graph), 4, 1, 4), atol=1e-6
+        )
+
+    def test_fitting_again_forgets(self):
+        model = small().fit(graphs.planted_partition([20, 20], 0.5, 0.05)[0])
+        model.fit(graphs.karate())
+        fresh = small().fit(graphs.karate())
+        np.testing.assert_array_equal(model.embedding_.vectors, fresh.embedding_.vectors)
+        assert model.residual_norms_.tolist() == fresh.residual_norms_.tolist()
+        assert len(model.levels_) == 3
+
+    def test_max_iter_and_tol(self):
+        model = small(max_iter=3, tol=0).fit(graphs.karate())
+        assert model.n_iter_.tolist() == [3, 3, 3]
+        assert (small(tol=1e-7).fit(graphs.karate()).n_iter_ > 3).all()
+
+    def test_string_ids_come_back(self):
+        edges = [("ann", "bob"), ("bob", "cy"), ("cy", "ann"), ("cy", "dan"), ("dan", "eve")]
+        embedding = BoostNE(4, levels=2, window=2).fit(edges).embedding_
+        assert embedding.nodes.tolist() == ["ann", "bob", "cy", "dan", "eve"]
+        np.testing.assert_array_equal(embedding["dan"], embedding.vectors[3])
+
+    def test_progress(self):
+        reports = []
+        small().fit(graphs.karate(), progress=reports.append)
+        stages = [report.stage for report in reports]
+        assert set(stages) == {"connectivity", "levels"}
+        assert stages == sorted(stages)
+        for stage in set(stages):
+            done = [report.done for report in reports if report.stage == stage]
+            assert done == sorted(done)
+            assert 0 <= done[0] <= done[-1] <= 1
+        assert "level 3/3" in reports[-1].detail
+
+
+class TestGraphs:
+    def test_every_kind_of_input_gives_the_same_vectors(self):
+        graph = graphs.karate()
+        A = graph.adjacency
+        pairs = [(int(u), int(v)) for u, v in zip(*sparse.triu(A).nonzero(), strict=True)]
+        network = nx.Graph()
+        network.add_nodes_from(range(34))
+        network.add_edges_from(pairs)
+        expected = small().fit_transform(graph)
+        inputs = [A, sparse.csc_matrix(A), A.toarray(), A.toarray().astype(int), pairs, network]
+        for given in inputs:
+            np.testing.assert_array_equal(small().fit_transform(given), expected)
+        assert expected.any()
+
+    def test_directed_graphs_are_refused(self):
+        directed = Graph.from_edges([0, 1, 2], [1, 2, 0], directed=True)
+        message = re.escape(
+            "BoostNE embeds undirected graphs and this one is directed; call to_undirected() on it"
+        )
+        with pytest.raises(GraphError, match=message):
+            small().fit(directed)
+        with pytest.raises(GraphError, match=message):
+            small().connectivity(directed)
+        assert BoostNE(2, levels=1, window=2).fit_transform(directed.to_undirected()).any()
+
+    def test_no_edges(self):
+        with pytest.raises(GraphError, match="the graph has 4 nodes and no edges: there is nothing to embed"):
+            small().fit(sparse.csr_array((4, 4)))
+
+    def test_nodes_on_their_own(self):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = small().fit(graphs.with_isolated())
+        assert [str(warning.message) for warning in caught] == [
+            "3 of 9 nodes have no edges; their vectors are zero"
+        ]
+        vectors = model.embedding_.vectors
+        assert not vectors[[0, 4, 8]].any()
+        assert vectors[[1, 2, 3, 5, 6, 7]].any(axis=1).all()
+
+    def test_no_warning_without_them(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            small().fit(graphs.karate())
+
+    @pytest.mark.parametrize("changes", [{}, {"approximation": "spectral", "eigenpairs": 5}])
+    def test_disconnected(self, changes):
+        model = small(dimensions=9, **changes).fit(graphs.disconnected())
+        assert model.embedding_.vectors.any(axis=1).all()
+
+    def test_weights_count(self):
+        light, heavy = small().fit_transform(graphs.two_triangles()), small().fit_transform(graphs.weighted())
+        assert np.abs(light - heavy).max() > 0.1
+
+    def test_a_window_that_reaches_nothing_new(self):
+        # b so large that no entry of X is positive: nothing to factorise, and no NaN
+        model = small(negative=1e6).fit(graphs.karate())
+        assert model.nnz_.tolist() == [0, 0, 0, 0]
+        assert not model.embedding_.vectors.any()
+
+
+@pytest.fixture
+def free_memory(monkeypatch):
+    """Return a function that sets how much memory there seems to be."""
+
+    def pretend(size):
+        for module in (boostne.memory, boostne.models.boostne):
+            monkeypatch.setattr(module, "available_memory", lambda: size, raising=False)
+
+    return pretend
+
+
+class TestMemory:
+    @pytest.mark.parametrize("changes", [{}, {"approximation": "spectral", "eigenpairs": 50}])
+    def test_too_little_is_said_before_anything_is_built(self, changes, free_memory, monkeypatch):
+        def never(*arguments, **options):
+            raise AssertionError("X was built")
+
+        free_memory(250_000)
+        monkeypatch.setattr(boostne.models.boostne, "exact_deepwalk", never)
+        monkeypatch.setattr(boostne.models.boostne, "spectral_deepwalk", never)
+        message = (
+            r"X with .*[\d,]+ entries would need about [\d.]+ [kM]B of memory; 250 kB is free.*Lower window"
+        )
+        with pytest.raises(MemoryLimitError, match=message) as caught:
+            small(**changes).fit(digits())
+        assert isinstance(caught.value, MemoryError)
+
+    def test_enough_for_this_graph_though_not_for_a_dense_one(self, free_memory):
+        graph = graphs.random_graph(6000, 8).without_isolated()
+        needed = small().estimate(graph).peak_bytes
+        assert needed < graph.n_nodes**2 * 8 / 4
+        free_memory(int(1.1 * needed))
+        assert small().fit_transform(graph).any()
+        free_memory(int(0.9 * needed))
+        with pytest.raises(MemoryLimitError):
+            small().fit(graph)
+
+    def test_where_nobody_says_how_much_there_is(self, free_memory):
+        free_memory(None)
+        assert small().fit_transform(graphs.karate()).any()
+
+
+class TestEstimate:
+    @pytest.mark.parametrize("window", [2, 5])
+    @pytest.mark.parametrize("make", [digits, lambda: graphs.random_graph(3000, 6)])
+    def test_entries_of_x(self, make, window):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            model = small(window=window)
+            estimate, X = model.estimate(make()), model.connectivity(make())
+        assert estimate.nnz == pytest.approx(X.nnz, rel=0.25)
+        assert estimate.connectivity_bytes == estimate.nnz * 8
+
+    def test_peak(self):
+        # A few columns of X are held twice while it is built, and its arrays grow by halves.
+        if instruction_set() == "reference":
+            pytest.skip("the kernels in NumPy need more; the estimate is for the compiled ones")
+        graph = graphs.random_graph(3000, 10).without_isolated()
+        model = BoostNE(32, levels=4, window=4, max_iter=3)
+        estimate = model.estimate(graph)
+        tracemalloc.start()
+        model.fit(graph)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert estimate.connectivity_bytes < estimate.peak_bytes
+        assert 0.8 * estimate.peak_bytes < peak < 1.5 * estimate.peak_bytes + CHUNK_BYTES
+
+    def test_seconds(self):
+        estimate = small().estimate(digits())
+        assert 0 < estimate.connectivity_seconds < 60
+        assert 0 < estimate.levels_seconds < 60
+        many = BoostNE(120, levels=60, window=3).estimate(digits())
+        assert many.levels_seconds > 3 * estimate.levels_seconds
+
+    def test_checks_parameters(self):
+        with pytest.raises(ParameterError, match="window"):
+            small(window=0).estimate(graphs.karate())
+
+    def test_checks_the_graph(self):
+        with pytest.raises(GraphError, match="directed"):
+            small().estimate(Graph.from_edges([0, 1, 2], [1, 2, 0], directed=True))
+
+
+class TestQuality:
+    sizes = (120, 120, 120)
+
+    def accuracy(self, vectors, labels):
+        order = np.random.default_rng(0).permutation(len(labels))
+        train, test = order[: len(labels) // 10], order[len(labels) // 10 :]
+        model = LogisticRegression(max_iter=1000).fit(vectors[train], labels[train])
+        return model.score(vectors[test], labels[test])
+
+    @pytest.mark.parametrize("changes", [{}, {"approximation": "spectral", "eigenpairs": 30}])
+    def test_communities_are_found_from_a_tenth_of_the_labels(self, changes):
+        graph, labels = graphs.planted_partition(self.sizes, 0.12, 0.01)
+        vectors = BoostNE(16, levels=4, window=5, **changes).fit_transform(graph)
+        assert self.accuracy(vectors, labels) >= 0.95
+
+    def test_random_vectors_do_not_pass_that(self):
+        vectors = np.random.default_rng(0).random((sum(self.sizes), 16))
+        assert self.accuracy(vectors, np.repeat([0, 1, 2], self.sizes)) < 0.6
+
+    def test_one_level_is_coarser_than_all(self):
+        graph, _ = graphs.planted_partition(self.sizes, 0.12, 0.01)
+        model = BoostNE(16, levels=4, window=3).fit(graph)
+        X = model.connectivity(graph).toarray()
+        U, V = model.embedding_.vectors, model.context_
+        # What a level overshoots is cut off and never comes back, so R_{i+1} = max(X - U_1 V_1 - … - U_i V_i, 0).
+        left = [np.linalg.norm(np.maximum(X - U[:, : 4 * i] @ V[:, : 4 * i].T, 0)) for i in range(5)]
+        np.testing.assert_allclose(left, model.residual_norms_, rtol=1e-4)
+        assert left[4] < 0.8 * left[1]
+
+    def test_more_levels_explain_more_than_more_passes(self):
+        tight = BoostNE(4, levels=1, window=3, tol=1e-7).fit(graphs.karate())
+        levels = BoostNE(8, levels=2, window=3).fit(graphs.karate())
+        assert levels.residual_norms_[-1] < tight.residual_norms_[-1]
+
+
+@pytest.mark.filterwarnings("ignore:.*nodes have no edges:UserWarning")
+@parametrize_with_checks([BoostNE(dimensions=4, levels=2, window=2)])
+def test_scikit_learn_s_own_checks(estimator, check):
+    check(estimator)
