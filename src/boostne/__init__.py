@@ -44,7 +44,7 @@ def __getattr__(name: str) -> Any:
         try:
             return version("boostne")
         except PackageNotFoundError:  # run from its sources, without being installed
-            return "unknown"
+            return "0 (not installed)"
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'boostne' has no attribute {name!r}")

@@ -68,7 +68,9 @@ def program(ctx: click.Context, version: bool) -> None:
     "boostne COMMAND --help" explains a command and shows examples.
     """
     if version:
-        click.echo(f"boostne {_version()}")
+        from boostne import __version__
+
+        click.echo(f"boostne {__version__}")
     elif ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
@@ -169,12 +171,3 @@ def _plain_notes(session: Session) -> Iterator[None]:
         finally:
             logger.removeHandler(handler)
             logger.setLevel(level)
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("boostne")
-    except PackageNotFoundError:
-        return "(run from its sources, not installed)"

@@ -39,7 +39,10 @@ class RowCollector:
         """Return the matrix; the collector is empty afterwards."""
         self._resize(self._ends[-1])
         shape = (len(self._ends) - 1, self._n_columns)
-        matrix = sparse.csr_array((self._data, self._indices, np.array(self._ends)), shape=shape)
+        # SciPy widens the indices to the type of the pointers, a copy larger than the data.
+        small = self._ends[-1] <= np.iinfo(np.int32).max
+        pointers = np.array(self._ends, np.int32 if small else np.int64)
+        matrix = sparse.csr_array((self._data, self._indices, pointers), shape=shape)
         del self._data, self._indices
         return matrix
 

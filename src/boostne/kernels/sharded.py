@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 # A shard costs one accumulator of the size of V, zeroed and added once a pass: fewer shards where rows are
-# short. More than 64 would help no machine we know of.
-MAX_SHARDS = 64
-ROW_ENTRIES_PER_SHARD = 8
+# short, and never so many that the accumulators outweigh the pass.
+MAX_SHARDS = 16
+ROW_ENTRIES_PER_SHARD = 64
 MIN_SHARD_ENTRIES = 32_768
 
 

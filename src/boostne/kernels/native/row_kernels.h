@@ -107,7 +107,7 @@ constexpr int64_t tile_width(int64_t width) { return width % kTile<T> == 0 ? kTi
 
 constexpr int64_t kLaneRows = 16;         // rows that HALS treats side by side
 constexpr int64_t kBlockRows = 256;       // most rows of the residual gathered before they are scattered
-constexpr int64_t kBlockEntries = 1 << 19; // most entries in those rows
+constexpr int64_t kBlockEntries = 1 << 19;  // most entries in those rows
 constexpr int64_t kGramRows = 64;         // rows summed in the factor's own precision before going to double
 constexpr int kSquares = 32;              // registers likewise, for the norm of the residual
 constexpr int64_t kBlockColumns = 16;     // columns of X built together: one 64-byte line of float32
