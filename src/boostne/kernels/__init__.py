@@ -81,8 +81,8 @@ def get_kernels(name: str | None = None, threads: int | None = None) -> Kernels:
         if name is not None:
             raise ParameterError(f"kernels {name!r} need the compiled library, which this installation lacks")
         warnings.warn(
-            "boostne was installed without its compiled kernels and falls back on NumPy: the same results, "
-            "5 to 20 times slower. Reinstall it where a C++ compiler is at hand to mend this.",
+            "boostne was installed without its compiled kernels and falls back on NumPy: the same results up to "
+            "rounding, 5 to 20 times slower. Reinstall it where a C++ compiler is at hand to mend this.",
             stacklevel=2,
         )
         return reference.ReferenceKernels()
