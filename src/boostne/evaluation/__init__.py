@@ -1,6 +1,22 @@
-"""How good an embedding is: node classification."""
+"""How good an embedding is: node classification, link prediction, clustering; and which of several is better."""
 
 from boostne.evaluation.classification import evaluate
+from boostne.evaluation.clusters import ClusterEvaluation, evaluate_clusters
+from boostne.evaluation.comparison import Comparison, PairTest, compare
+from boostne.evaluation.link_split import LinkSplit, split_links
+from boostne.evaluation.links import LinkEvaluation, evaluate_links
 from boostne.evaluation.result import Evaluation
 
-__all__ = ["Evaluation", "evaluate"]
+__all__ = [
+    "ClusterEvaluation",
+    "Comparison",
+    "Evaluation",
+    "LinkEvaluation",
+    "LinkSplit",
+    "PairTest",
+    "compare",
+    "evaluate",
+    "evaluate_clusters",
+    "evaluate_links",
+    "split_links",
+]

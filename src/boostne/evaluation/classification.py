@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 from warnings import warn
 
 import numpy as np
@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from boostne.embedding import Embedding
 from boostne.errors import ParameterError
-from boostne.evaluation.result import RULES, SCORE, Evaluation, Metric, Rule
+from boostne.evaluation.checksum import embedding_sha256, labels_sha256
+from boostne.evaluation.result import RULES, SCORE, Evaluation, Rule, check_repeats
 from boostne.ids import encode, positions, show
 from boostne.labels import Labels, as_labels
 
@@ -71,11 +72,11 @@ def evaluate(
     >>> result.scores["micro"].shape
     (2,)
     """
-    from joblib import effective_n_jobs
     from threadpoolctl import threadpool_limits
 
     ratios = _check_parameters(train, repeats, seed, C, rule, n_jobs)
-    task = _join(_as_embedding(embedding), as_labels(labels))
+    vectors, truth = as_embedding(embedding), as_labels(labels)
+    task = join(vectors, truth)
     splits = [
         (ratio, repeat, *task.split(ratio, seed, repeat)) for ratio in ratios for repeat in range(repeats)
     ]
@@ -86,8 +87,7 @@ def evaluate(
 
     # Threads, because liblinear works without the interpreter lock; the largest splits first, so that the
     # threads end at about the same time.
-    threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
-    with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
+    with threadpool_limits(1), ThreadPoolExecutor(n_threads(n_jobs)) as pool:
         rows = list(pool.map(score, reversed(splits)))
     return Evaluation(
         scores=np.array(rows[::-1], dtype=SCORE),
@@ -99,11 +99,13 @@ def evaluate(
         n_labelled=len(task.present),
         n_without_vector=int(np.count_nonzero(~task.present)),
         n_classes=task.indicator.shape[1],
+        embedding_sha256=embedding_sha256(vectors),
+        labels_sha256=labels_sha256(truth),
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Task:
+class Task:
     """The labelled nodes in the order of their ids: what is to be learned from what."""
 
     vectors: NDArray[np.float64]
@@ -122,8 +124,8 @@ class _Task:
         return training, test
 
 
-def _join(embedding: Embedding, labels: Labels) -> _Task:
-    """Find the vector of every labelled node."""
+def join(embedding: Embedding, labels: Labels) -> Task:
+    """Find the vector of every labelled node; warn of those that have none, on behalf of the caller's caller."""
     labelled = np.flatnonzero(np.diff(labels.matrix.indptr))
     if not len(labelled):
         raise ParameterError(f"no node carries a label: got {labels!r}")
@@ -145,7 +147,7 @@ def _join(embedding: Embedding, labels: Labels) -> _Task:
         )
     vectors = np.zeros((len(ids), embedding.dimensions))
     vectors[present] = embedding.vectors[rows[present]]
-    return _Task(vectors, indicator, present)
+    return Task(vectors, indicator, present)
 
 
 def _no_overlap(embedding: Embedding, ids: NDArray[Any]) -> str:
@@ -157,7 +159,7 @@ def _no_overlap(embedding: Embedding, ids: NDArray[Any]) -> str:
 
 
 def _score(
-    task: _Task, training: NDArray[np.intp], test: NDArray[np.intp], C: float, rule: Rule
+    task: Task, training: NDArray[np.intp], test: NDArray[np.intp], C: float, rule: Rule
 ) -> tuple[float, float, int]:
     """Return Micro-F1, Macro-F1 and the number of classes absent from training, for one split."""
     from sklearn.metrics import f1_score
@@ -166,7 +168,7 @@ def _score(
     values = one_vs_rest(task.vectors[training], learned, task.vectors[test], C)
     true = task.indicator[test]
     given = top_k(values, true.sum(axis=1)) if rule == "top-k" else values >= 0
-    micro, macro = (f1_score(true, given, average=average, zero_division=0) for average in get_args(Metric))
+    micro, macro = (f1_score(true, given, average=average, zero_division=0) for average in Evaluation.metrics)
     return float(micro), float(macro), int(np.count_nonzero(~learned.any(axis=0)))
 
 
@@ -214,7 +216,8 @@ def top_k(values: NDArray[np.float64], k: NDArray[np.integer[Any]]) -> NDArray[n
     return marked
 
 
-def _as_embedding(embedding: Any) -> Embedding:
+def as_embedding(embedding: Any) -> Embedding:
+    """Make an :class:`Embedding` from the forms that :func:`evaluate` takes."""
     if isinstance(embedding, Embedding):
         return embedding
     if hasattr(embedding, "index") and hasattr(embedding, "to_numpy"):  # a DataFrame: its index holds the ids
@@ -235,11 +238,17 @@ def _check_parameters(
         raise ParameterError(f"train must be per cent between 0 and 100 (both excluded), got {got}")
     if rule not in RULES:
         raise ParameterError(f"rule must be 'top-k' or 'threshold', got {rule!r}")
-    for name, value, least in (("repeats", repeats, 1), ("seed", seed, 0)):
-        if not isinstance(value, int | np.integer) or value < least:
-            raise ParameterError(f"{name} must be an integer of at least {least}, got {value!r}")
+    check_repeats(repeats, seed)
     if not 0 < C < math.inf:
         raise ParameterError(f"C must be a positive number, got {C!r}")
+    n_threads(n_jobs)
+    return ratios
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Return the number of threads that `n_jobs` stands for."""
+    from joblib import effective_n_jobs
+
     if n_jobs == 0:
         raise ParameterError("n_jobs must be a number of threads, or -1 or None for all cores, got 0")
-    return ratios
+    return int(effective_n_jobs(-1 if n_jobs is None else n_jobs))

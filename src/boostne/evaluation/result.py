@@ -1,14 +1,16 @@
 """The result of an evaluation: the scores of every split, and the protocol that led to them."""
 
+import csv
+import io
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from pathlib import Path
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostne.errors import ParameterError
 
-Metric = Literal["micro", "macro"]
 Rule = Literal["top-k", "threshold"]
 
 SCORE = np.dtype([("ratio", "f8"), ("repeat", "i8"), ("micro", "f8"), ("macro", "f8"), ("absent", "i8")])
@@ -19,7 +21,76 @@ RULES = {
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation:
+class Scores:
+    """What the results of all evaluations share.
+
+    Attributes
+    ----------
+    scores : structured array
+        One row per repeat, grouped as the subclass says.
+    repeats, seed : int
+        As given.
+    """
+
+    metrics: ClassVar[dict[str, str]]  # the fields of `scores` that hold scores, and their names in a table
+
+    scores: NDArray[np.void]
+    repeats: int
+    seed: int
+
+    def mean(self, metric: str) -> NDArray[np.float64]:
+        """Return the mean over the repeats, one for each group of scores."""
+        return cast("NDArray[np.float64]", np.asarray(self._grouped(metric).mean(axis=-1))[()])
+
+    def std(self, metric: str) -> NDArray[np.float64]:
+        """Return the sample standard deviation over the repeats, as :meth:`mean`; 0 for a single repeat."""
+        spread = self._grouped(metric).std(axis=-1, ddof=min(1, self.repeats - 1))
+        return cast("NDArray[np.float64]", np.asarray(spread)[()])
+
+    def _grouped(self, metric: str) -> NDArray[np.float64]:
+        if metric not in self.metrics:
+            raise ParameterError(f"metric must be {' or '.join(map(repr, self.metrics))}, got {metric!r}")
+        return self.scores[metric].reshape(*self._groups(), self.repeats)
+
+    def _groups(self) -> tuple[int, ...]:
+        """Return the number of groups, or nothing where there is only one."""
+        return ()
+
+    def _summary(self) -> dict[str, NDArray[np.float64]]:
+        return {
+            f"{metric}_{name}": getattr(self, name)(metric)
+            for metric in self.metrics
+            for name in ("mean", "std")
+        }
+
+    def _rows(self) -> list[dict[str, Any]]:
+        names = self.scores.dtype.names or ()
+        return [dict(zip(names, row, strict=True)) for row in self.scores.tolist()]
+
+    def table(self) -> str:
+        """Return the means and standard deviations as text, with the protocol above them."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """Return the scores of every repeat as CSV, with a line of names; also write it where `path` is given."""
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator="\n")
+        writer.writerow(self.scores.dtype.names or ())
+        writer.writerows(self.scores.tolist())
+        text = buffer.getvalue()
+        if path is not None:
+            from boostne.io.atomic import atomic_path
+
+            with atomic_path(path) as temporary:
+                temporary.write_text(text, encoding="utf-8", newline="\n")
+        return text
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation(Scores):
     """The scores of one embedding, with all that is needed to repeat them.
 
     Attributes
@@ -27,6 +98,7 @@ class Evaluation:
     scores : structured array
         One row per split: ``ratio`` (per cent of the labelled nodes in training), ``repeat``, ``micro``,
         ``macro`` (F1), and ``absent``, the number of classes without a training node: their probability is 0.
+        The means are over the repeats of each ratio.
     train : tuple of float
         The ratios.
     repeats, seed, C, rule
@@ -36,31 +108,23 @@ class Evaluation:
     n_without_vector : int
         Those of them that the embedding does not hold; they are left out.
     n_classes : int
+    embedding_sha256, labels_sha256 : str
+        Checksums of the ids with their vectors and of the ids with their labels, whatever their order.
     """
 
-    scores: NDArray[np.void]
+    metrics: ClassVar[dict[str, str]] = {"micro": "Micro-F1", "macro": "Macro-F1"}
+
     train: tuple[float, ...]
-    repeats: int
-    seed: int
     C: float
     rule: Rule
     n_labelled: int
     n_without_vector: int
     n_classes: int
+    embedding_sha256: str
+    labels_sha256: str
 
-    def mean(self, metric: Metric) -> NDArray[np.float64]:
-        """Return the mean F1 ("micro" or "macro") for each ratio in ``train``."""
-        return np.asarray(self._per_ratio(metric).mean(axis=1))
-
-    def std(self, metric: Metric) -> NDArray[np.float64]:
-        """Return the sample standard deviation over the repeats for each ratio; 0 for a single repeat."""
-        spread = self._per_ratio(metric)
-        return np.asarray(spread.std(axis=1, ddof=min(1, self.repeats - 1)))
-
-    def _per_ratio(self, metric: Metric) -> NDArray[np.float64]:
-        if metric not in get_args(Metric):
-            raise ParameterError(f"metric must be 'micro' or 'macro', got {metric!r}")
-        return self.scores[metric].reshape(len(self.train), self.repeats)
+    def _groups(self) -> tuple[int, ...]:
+        return (len(self.train),)
 
     def table(self) -> str:
         """Return the means and standard deviations as text, with the protocol above them."""
@@ -72,16 +136,9 @@ class Evaluation:
         ]
         return "\n".join(lines)
 
-    def __str__(self) -> str:
-        return self.table()
-
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python values, ready for ``json.dumps``."""
-        summary = {
-            f"{metric}_{name}": getattr(self, name)(metric)
-            for metric in get_args(Metric)
-            for name in ("mean", "std")
-        }
+        summary = self._summary()
         return {
             "protocol": self._protocol(),
             "classifier": f"one-vs-rest logistic regression, liblinear, L2, C = {self.C:g}",
@@ -91,12 +148,14 @@ class Evaluation:
             "labelled_nodes": self.n_labelled,
             "labelled_nodes_without_vector": self.n_without_vector,
             "classes": self.n_classes,
-            "versions": _versions(),
+            "embedding_sha256": self.embedding_sha256,
+            "labels_sha256": self.labels_sha256,
+            "versions": versions(),
             "summary": [
                 {"train": ratio} | {name: float(values[i]) for name, values in summary.items()}
                 for i, ratio in enumerate(self.train)
             ],
-            "splits": [dict(zip(SCORE.names or (), row, strict=True)) for row in self.scores.tolist()],
+            "splits": self._rows(),
         }
 
     def _protocol(self) -> str:
@@ -104,7 +163,15 @@ class Evaluation:
         return f"{nodes}; {self.repeats} random splits a ratio (seed {self.seed}); {RULES[self.rule]}"
 
 
-def _versions() -> dict[str, str]:
+def check_repeats(repeats: int, seed: int) -> None:
+    """Raise unless there is a repeat at least, and a seed from which to draw it."""
+    for name, value, least in (("repeats", repeats, 1), ("seed", seed, 0)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise ParameterError(f"{name} must be an integer of at least {least}, got {value!r}")
+
+
+def versions(*more: str) -> dict[str, str]:
+    """Return the versions of the packages that a score depends on."""
     from importlib.metadata import PackageNotFoundError, version
 
     def find(package: str) -> str:
@@ -113,4 +180,4 @@ def _versions() -> dict[str, str]:
         except PackageNotFoundError:  # run from a source tree that was not installed
             return "unknown"
 
-    return {package: find(package) for package in ("boostne", "numpy", "scikit-learn")}
+    return {package: find(package) for package in ("boostne", "numpy", "scikit-learn", *more)}

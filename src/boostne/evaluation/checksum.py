@@ -1,0 +1,64 @@
+"""Checksums of what was scored, so that a score can be traced to its data."""
+
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostne.embedding import Embedding
+from boostne.ids import encode
+from boostne.labels import Labels
+
+
+def embedding_sha256(embedding: Embedding) -> str:
+    """Return a SHA-256 of ids and vectors; the order of the rows does not matter.
+
+    Examples
+    --------
+    >>> one = Embedding(["a", "b"], [[1.0, 2.0], [3.0, 4.0]])
+    >>> two = Embedding(["b", "a"], [[3.0, 4.0], [1.0, 2.0]])
+    >>> embedding_sha256(one) == embedding_sha256(two)
+    True
+    """
+    order = _by_id(embedding.nodes)
+    vectors = embedding.vectors
+    digest = hashlib.sha256(f"embedding 1 {vectors.shape} {vectors.dtype.name}\n".encode())
+    digest.update(_as_bytes(embedding.nodes[order]))
+    digest.update(np.ascontiguousarray(vectors[order], dtype=vectors.dtype.newbyteorder("<")).tobytes())
+    return digest.hexdigest()
+
+
+def labels_sha256(labels: Labels) -> str:
+    """Return a SHA-256 of the labelled nodes and their labels; the order of nodes and of classes does not matter.
+
+    Examples
+    --------
+    >>> from boostne import as_labels
+    >>> labels_sha256(as_labels({1: "x", 2: ["y", "x"]})) == labels_sha256(as_labels({2: ["x", "y"], 1: "x", 3: []}))
+    True
+    """
+    labelled = np.flatnonzero(np.diff(labels.matrix.indptr))
+    used = np.unique(labels.matrix.indices)
+    rows = labelled[_by_id(labels.nodes[labelled])]
+    columns = used[_by_id(labels.classes[used])]
+    matrix = labels.matrix[rows][:, columns].tocsr()
+    matrix.sort_indices()
+    digest = hashlib.sha256(f"labels 1 {matrix.shape}\n".encode())
+    for ids in (labels.nodes[rows], labels.classes[columns]):
+        digest.update(_as_bytes(ids))
+    for places in (matrix.indptr, matrix.indices):
+        digest.update(places.astype("<i8").tobytes())
+    return digest.hexdigest()
+
+
+def _by_id(ids: NDArray[Any]) -> NDArray[np.intp]:
+    _, (rank,) = encode(ids)
+    return np.argsort(rank)
+
+
+def _as_bytes(ids: NDArray[Any]) -> bytes:
+    if ids.dtype.kind == "i":
+        return b"integers\n" + ids.astype("<i8").tobytes()
+    return json.dumps([repr(item) for item in ids.tolist()]).encode()

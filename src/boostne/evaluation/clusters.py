@@ -1,0 +1,203 @@
+"""Clustering: groups of near vectors are to agree with the labels."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, ClassVar
+from warnings import warn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostne.errors import ParameterError
+from boostne.evaluation.checksum import embedding_sha256, labels_sha256
+from boostne.evaluation.classification import as_embedding, join, n_threads
+from boostne.evaluation.result import Scores, check_repeats, versions
+from boostne.labels import as_labels
+
+CLUSTER_SCORE = np.dtype([("repeat", "i8"), ("nmi", "f8"), ("ari", "f8")])
+_MIN_CLASSES = 2
+
+
+def evaluate_clusters(
+    embedding: Any,
+    labels: Any,
+    *,
+    repeats: int = 10,
+    seed: int = 0,
+    normalise: bool = True,
+    starts: int = 10,
+    n_jobs: int | None = None,
+) -> "ClusterEvaluation":
+    """Score an embedding by clustering.
+
+    k-means, with k the number of classes, groups the nodes by their vectors. The groups C are compared with the
+    classes Y by normalised mutual information, ``NMI = 2 I(C, Y) / (H(C) + H(Y))``, and by the adjusted Rand
+    index, the share of pairs of nodes that both put together or both keep apart, shifted and scaled so that
+    chance gives 0 and agreement 1. (NMI is not adjusted: chance gives more than 0, the more classes the more.)
+
+    Vectors and labels are joined on node ids. Groups do not overlap, so nodes with several labels are left out.
+
+    Parameters
+    ----------
+    embedding : Embedding, (nodes, vectors), DataFrame indexed by node, or array of shape (n, d)
+        The rows of a bare array are the nodes 0 … n-1.
+    labels : Labels, or anything that :func:`boostne.as_labels` takes
+    repeats : int, default 10
+        Runs of k-means.
+    seed : int, default 0
+        Seed of the runs.
+    normalise : bool, default True
+        Scale the vectors to length 1, so that directions count and degrees do not. Zero vectors stay zero.
+    starts : int, default 10
+        Random starts (k-means++) within a run; the one with the least sum of squares counts.
+    n_jobs : int, optional
+        Threads; by default every core. The scores do not depend on it.
+
+    Returns
+    -------
+    ClusterEvaluation
+
+    Examples
+    --------
+    >>> vectors = [[0, 1], [0, 2], [0, 3], [1, 0], [2, 0], [3, 0]]
+    >>> result = evaluate_clusters(vectors, {i: "left" if i < 3 else "right" for i in range(6)}, repeats=2)
+    >>> result.mean("nmi"), result.mean("ari")
+    (np.float64(1.0), np.float64(1.0))
+    """
+    from sklearn.preprocessing import normalize
+    from threadpoolctl import threadpool_limits
+
+    check_repeats(repeats, seed)
+    if isinstance(starts, bool) or not isinstance(starts, int | np.integer) or starts < 1:
+        raise ParameterError(f"starts must be an integer of at least 1, got {starts!r}")
+    threads = n_threads(n_jobs)
+    given, known = as_embedding(embedding), as_labels(labels)
+    task = join(given, known)
+    several = task.indicator.sum(axis=1) > 1
+    used = task.present & ~several
+    truth, k = _classes(task.indicator[used], int(np.count_nonzero(several)))
+    vectors = normalize(task.vectors[used]) if normalise else task.vectors[used]
+
+    def score(repeat: int) -> tuple[float, ...]:
+        return repeat, *_score(vectors, truth, k, starts, _seed(seed, repeat))
+
+    with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
+        rows = list(pool.map(score, range(repeats)))
+    return ClusterEvaluation(
+        scores=np.array(rows, dtype=CLUSTER_SCORE),
+        repeats=int(repeats),
+        seed=int(seed),
+        normalise=bool(normalise),
+        starts=int(starts),
+        n_nodes=len(truth),
+        n_multilabel=int(np.count_nonzero(several)),
+        n_without_vector=int(np.count_nonzero(~task.present)),
+        n_classes=k,
+        embedding_sha256=embedding_sha256(given),
+        labels_sha256=labels_sha256(known),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterEvaluation(Scores):
+    """How well the clusters of an embedding agree with the labels, with all that is needed to repeat it.
+
+    Attributes
+    ----------
+    scores : structured array
+        One row per run of k-means: ``repeat``, ``nmi``, ``ari``.
+    repeats, seed, normalise, starts
+        As given to :func:`boostne.evaluate_clusters`.
+    n_nodes : int
+        Nodes that were clustered: those with a vector and exactly one label.
+    n_multilabel, n_without_vector : int
+        Labelled nodes with several labels, and those without a vector; both are left out.
+    n_classes : int
+        Classes of the clustered nodes, and clusters.
+    embedding_sha256, labels_sha256 : str
+        Checksums of the ids with their vectors and of the ids with their labels, whatever their order.
+    """
+
+    metrics: ClassVar[dict[str, str]] = {"nmi": "NMI", "ari": "ARI"}
+
+    normalise: bool
+    starts: int
+    n_nodes: int
+    n_multilabel: int
+    n_without_vector: int
+    n_classes: int
+    embedding_sha256: str
+    labels_sha256: str
+
+    def table(self) -> str:
+        """Return the means and standard deviations as text, with the protocol above them."""
+        lines = [
+            f"{name}   {self.mean(metric):.4f} ± {self.std(metric):.4f}"
+            for metric, name in self.metrics.items()
+        ]
+        return "\n".join([self._protocol(), "", *lines])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain Python values, ready for ``json.dumps``."""
+        return {
+            "protocol": self._protocol(),
+            "seed": self.seed,
+            "repeats": self.repeats,
+            "starts": self.starts,
+            "normalise": self.normalise,
+            "nodes": self.n_nodes,
+            "nodes_with_several_labels": self.n_multilabel,
+            "labelled_nodes_without_vector": self.n_without_vector,
+            "classes": self.n_classes,
+            "embedding_sha256": self.embedding_sha256,
+            "labels_sha256": self.labels_sha256,
+            "versions": versions(),
+            "summary": {name: float(value) for name, value in self._summary().items()},
+            "runs": self._rows(),
+        }
+
+    def _protocol(self) -> str:
+        nodes = f"{self.n_nodes} nodes with one label"
+        if self.n_multilabel:
+            nodes += f" ({self.n_multilabel} with several are left out)"
+        vectors = "vectors of length 1" if self.normalise else "vectors as they are"
+        runs = f"{self.repeats} runs (seed {self.seed}), the best of {self.starts} starts each"
+        return f"{nodes}; k-means, k = {self.n_classes} classes, {vectors}; {runs}"
+
+
+def _classes(indicator: NDArray[np.bool_], n_several: int) -> tuple[NDArray[np.intp], int]:
+    """Return the class of each node and the number of classes that occur."""
+    if not len(indicator):
+        raise ParameterError(
+            f"no node has a vector and exactly one label ({n_several} labelled nodes have several), and "
+            "clusters do not overlap; evaluate() scores nodes with several labels"
+        )
+    distinct, truth = np.unique(indicator.argmax(axis=1), return_inverse=True)
+    if len(distinct) < _MIN_CLASSES:
+        raise ParameterError(
+            f"labels must have at least two classes among the {len(indicator)} nodes with a vector and one label, "
+            f"got {len(distinct)}"
+        )
+    if n_several:
+        warn(
+            f"{n_several} nodes have several labels and are left out: clusters do not overlap",
+            stacklevel=3,
+        )
+    return truth, len(distinct)
+
+
+def _score(
+    vectors: NDArray[np.float64], truth: NDArray[np.intp], k: int, starts: int, seed: int
+) -> tuple[float, float]:
+    from sklearn.cluster import KMeans
+    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+    from threadpoolctl import threadpool_limits
+
+    # OpenMP counts its threads for each calling thread; the sums over several would differ in their last bits.
+    with threadpool_limits(1, user_api="openmp"):
+        found = KMeans(k, n_init=starts, random_state=seed).fit_predict(vectors)
+    return float(normalized_mutual_info_score(truth, found)), float(adjusted_rand_score(truth, found))
+
+
+def _seed(seed: int, repeat: int) -> int:
+    return int(np.random.SeedSequence([seed, repeat]).generate_state(1)[0])

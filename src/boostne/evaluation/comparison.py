@@ -1,0 +1,290 @@
+"""Embeddings compared on the same splits: which one is better, by how much, and whether by more than chance."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from boostne.errors import ParameterError
+from boostne.evaluation.result import Evaluation, versions
+
+_MIN_RESULTS = 2
+# F1 scores that are equal in theory can differ in their last bits; so can differences, whose ties count too.
+_DECIMALS = 12
+
+
+def compare(results: Mapping[str, Evaluation], *, alpha: float = 0.05) -> "Comparison":
+    """Compare the scores of several embeddings in pairs, by Wilcoxon's signed-rank test.
+
+    With d_i the difference of two embeddings' scores on split i, over all ratios and repeats, and R_i the rank
+    of the size of d_i among the differences other than 0 (ties share the mean rank),
+
+        ``W⁺ = Σ_{d_i > 0} R_i``,  ``W⁻ = Σ_{d_i < 0} R_i``,  ``r = (W⁺ - W⁻) / (W⁺ + W⁻)``.
+
+    p is two-sided; r, the matched-pairs rank-biserial correlation, is the effect size: 1 when the first is
+    better on every split, -1 when the second is. Beside the plain p, as most papers report it, stands the one
+    corrected by Holm's method for all tests of the comparison (pairs × metrics).
+
+    Parameters
+    ----------
+    results : mapping from name to Evaluation
+        Two at least, of the same labels, with the same ratios, repeats, seed and rule: the same splits.
+    alpha : float, default 0.05
+        Level below which p counts as significant.
+
+    Returns
+    -------
+    Comparison
+
+    Notes
+    -----
+    **A critical look.** The test takes the d_i to be independent. They are not: the splits of one graph share
+    nodes. The training nodes for 10 % are among those for 20 %, a node is tested in many repeats, and one
+    embedding, fitted once, is behind all scores. So p is too small, at times by orders of magnitude, and Holm's
+    correction does not mend that; more ratios and repeats make p smaller without telling more. It says that a
+    difference is more than the accident of these splits, never that it would be seen on another graph or with
+    another seed of the embedding. Read r and the mean difference first. In the other direction, fewer than six
+    splits cannot give p < 0.05 at all.
+
+    References
+    ----------
+    F. Wilcoxon: "Individual comparisons by ranking methods", Biometrics Bulletin 1, 1945.
+    S. Holm: "A simple sequentially rejective multiple test procedure", Scand. J. Statistics 6, 1979.
+    D. S. Kerby: "The simple difference formula", Comprehensive Psychology 3, 2014.
+    C. Nadeau, Y. Bengio: "Inference for the generalization error", Machine Learning 52, 2003.
+
+    Examples
+    --------
+    >>> from boostne import evaluate
+    >>> rng = np.random.default_rng(0)
+    >>> labels = np.arange(60) % 2
+    >>> near, far = (labels[:, None] + noise * rng.normal(size=(60, 2)) for noise in (0.5, 2))
+    >>> found = compare({name: evaluate(x, labels, train=50) for name, x in (("near", near), ("far", far))})
+    >>> test = found.tests[0]
+    >>> test.first, test.second, test.metric, test.wins, test.ties, test.losses, test.effect
+    ('near', 'far', 'micro', 10, 0, 0, 1.0)
+    """
+    if not 0 < alpha < 1:
+        raise ParameterError(f"alpha must lie between 0 and 1 (both excluded), got {alpha!r}")
+    _check_paired(results)
+    pairs = [
+        (first, second, metric) for first, second in combinations(results, 2) for metric in Evaluation.metrics
+    ]
+    differences = [
+        np.round(results[first].scores[metric] - results[second].scores[metric], _DECIMALS)
+        for first, second, metric in pairs
+    ]
+    p = [_p_value(d) for d in differences]
+    tests = tuple(
+        PairTest(
+            first,
+            second,
+            metric,
+            wins=int(np.count_nonzero(d > 0)),
+            ties=int(np.count_nonzero(d == 0)),
+            losses=int(np.count_nonzero(d < 0)),
+            difference=float(d.mean()),
+            effect=rank_biserial(d),
+            p=p_plain,
+            p_holm=p_holm,
+        )
+        for (first, second, metric), d, p_plain, p_holm in zip(
+            pairs, differences, p, holm(p).tolist(), strict=True
+        )
+    )
+    one = next(iter(results.values()))
+    return Comparison(tests, float(alpha), one.train, one.repeats, one.seed)
+
+
+@dataclass(frozen=True)
+class PairTest:
+    """Two embeddings compared by one metric; every sign is as seen from the first.
+
+    Attributes
+    ----------
+    first, second, metric : str
+    wins, ties, losses : int
+        Splits where the first is better, equal, worse.
+    difference : float
+        Mean of first minus second.
+    effect : float
+        Matched-pairs rank-biserial correlation, from -1 to 1.
+    p, p_holm : float
+        Of Wilcoxon's signed-rank test: plain, and corrected for all tests of the comparison.
+    """
+
+    first: str
+    second: str
+    metric: str
+    wins: int
+    ties: int
+    losses: int
+    difference: float
+    effect: float
+    p: float
+    p_holm: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The tests of all pairs of embeddings and both metrics.
+
+    Attributes
+    ----------
+    tests : tuple of PairTest
+    alpha : float
+        Level of significance.
+    train, repeats, seed
+        Of the splits that all embeddings were scored on.
+    """
+
+    tests: tuple[PairTest, ...]
+    alpha: float
+    train: tuple[float, ...]
+    repeats: int
+    seed: int
+
+    def table(self) -> str:
+        """Return the tests as text, with the protocol above them; * marks p below alpha."""
+        head = ["first", "second", "metric", "win/tie/loss", "difference", "effect", "p", "p (Holm)"]
+        rows = [
+            [
+                test.first,
+                test.second,
+                Evaluation.metrics[test.metric],
+                f"{test.wins}/{test.ties}/{test.losses}",
+                f"{test.difference:+.4f}",
+                f"{test.effect:+.3f}",
+                self._marked(test.p),
+                self._marked(test.p_holm),
+            ]
+            for test in self.tests
+        ]
+        widths = [max(len(row[j]) for row in [head, *rows]) for j in range(len(head))]
+        words = 3  # names stand to the left, numbers to the right
+        lines = [
+            "  ".join(
+                f"{cell:<{width}}" if j < words else f"{cell:>{width}}"
+                for j, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in [head, *rows]
+        ]
+        return "\n".join([self._protocol(), "", *lines])
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain Python values, ready for ``json.dumps``."""
+        return {
+            "protocol": self._protocol(),
+            "alpha": self.alpha,
+            "train": list(self.train),
+            "repeats": self.repeats,
+            "seed": self.seed,
+            "versions": versions("scipy"),
+            "tests": [
+                asdict(test)
+                | {"significant": test.p < self.alpha, "significant_holm": test.p_holm < self.alpha}
+                for test in self.tests
+            ],
+        }
+
+    def _marked(self, p: float) -> str:
+        return f"{p:.2g}{'*' if p < self.alpha else ' '}"
+
+    def _protocol(self) -> str:
+        ratios = len(self.train)
+        splits = f"{ratios * self.repeats} splits ({ratios} ratios × {self.repeats}, seed {self.seed})"
+        return (
+            f"Wilcoxon signed-rank test over {splits}, two-sided; Holm over {len(self.tests)} tests; "
+            f"* p < {self.alpha:g}; the splits share nodes, so p is too small"
+        )
+
+
+def holm(p: Iterable[float]) -> NDArray[np.float64]:
+    """Correct p-values for the number of tests, by Holm's method.
+
+    With ``p_(1) ≤ … ≤ p_(m)``, the corrected ``p_(i)`` is ``max_{j ≤ i} min(1, (m - j + 1) p_(j))``.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03])
+    array([0.03, 0.06, 0.06])
+    """
+    values = np.array(list(p), dtype=np.float64)
+    order = np.argsort(values, kind="stable")
+    corrected = np.empty_like(values)
+    factors = np.arange(len(values), 0, -1)
+    corrected[order] = np.minimum(np.maximum.accumulate(factors * values[order]), 1.0)
+    return corrected
+
+
+def rank_biserial(differences: ArrayLike) -> float:
+    """Return ``(W⁺ - W⁻) / (W⁺ + W⁻)``, the matched-pairs rank-biserial correlation; 0 without a difference.
+
+    Examples
+    --------
+    >>> rank_biserial([3, -1, 2, 0])  # ranks 3, 1, 2: (5 - 1) / 6
+    0.6666666666666666
+    """
+    from scipy.stats import rankdata
+
+    d = np.asarray(differences, dtype=np.float64)
+    d = d[d != 0]
+    if not len(d):
+        return 0.0
+    ranks = rankdata(np.abs(d))
+    return float(np.sum(np.sign(d) * ranks) / np.sum(ranks))
+
+
+def _p_value(differences: NDArray[np.float64]) -> float:
+    from scipy.stats import wilcoxon
+
+    d = differences[differences != 0]
+    # Nothing speaks against equality, and SciPy has no answer.
+    return float(wilcoxon(d).pvalue) if len(d) else 1.0
+
+
+def _check_paired(results: Mapping[str, Evaluation]) -> None:
+    if not isinstance(results, Mapping):
+        raise ParameterError(
+            f"results must be a mapping from names to what evaluate() returns, got {type(results).__name__}"
+        )
+    for name, result in results.items():
+        if not isinstance(result, Evaluation):
+            raise ParameterError(
+                f"results[{name!r}] must be what evaluate() returns, got {type(result).__name__}"
+            )
+    if len(results) < _MIN_RESULTS:
+        raise ParameterError(f"results must hold two evaluations at least, got {len(results)}")
+    (first, reference), *others = results.items()
+    for name, result in others:
+        for field, words in _MUST_AGREE.items():
+            one, other = getattr(reference, field), getattr(result, field)
+            if one != other:
+                raise ParameterError(
+                    f"results are not paired: {words} is {_show(one)} for {first!r} and {_show(other)} for "
+                    f"{name!r}; evaluate both with the same labels, train, repeats, seed and rule"
+                )
+
+
+_MUST_AGREE = {
+    "seed": "the seed",
+    "train": "train",
+    "repeats": "repeats",
+    "rule": "the rule",
+    "n_labelled": "the number of labelled nodes",
+    "n_without_vector": "the number of labelled nodes without a vector",
+    "n_classes": "the number of classes",
+    "labels_sha256": "the checksum of nodes and labels",
+}
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(f"{item:g}" for item in value)
+    return str(value)

@@ -1,0 +1,351 @@
+"""Link prediction: the vectors are to tell edges that were held out from pairs that are no edges.
+
+The edges to be found are removed *before* the graph is embedded; vectors of the whole graph would already know
+them. A pair is scored by its two vectors, and the score is compared with the truth by the area under the ROC
+curve (AUC: the chance that an edge scores above a non-edge, ties counting ½) and by average precision (AP).
+With as many non-edges as edges, vectors that know nothing get about ½ in both.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostne.embedding import Embedding
+from boostne.errors import GraphError, ParameterError
+from boostne.evaluation.classification import as_embedding
+from boostne.evaluation.link_split import (
+    LinkSplit,
+    Pairs,
+    draw_non_edges,
+    edges_of,
+    held_out_count,
+    split,
+    undirected,
+)
+from boostne.evaluation.result import Scores, check_repeats, versions
+from boostne.graph import Graph
+from boostne.ids import positions, show
+
+Operator = Literal["dot", "cosine", "hadamard", "average", "l1", "l2"]
+
+LINK_SCORE = np.dtype([("operator", "U8"), ("repeat", "i8"), ("auc", "f8"), ("ap", "f8")])
+OPERATORS = {
+    "dot": "⟨x_u, x_v⟩",
+    "cosine": "⟨x_u, x_v⟩ / (‖x_u‖ ‖x_v‖), 0 for a zero vector",
+    "hadamard": "logistic regression on x_u · x_v, entry by entry",
+    "average": "logistic regression on (x_u + x_v) / 2",
+    "l1": "logistic regression on |x_u - x_v|",
+    "l2": "logistic regression on |x_u - x_v|²",
+}
+CLASSIFIER = (
+    "logistic regression, liblinear, L2, C = 1, on standardised features; for the operators that learn"
+)
+_LEARNED = ("hadamard", "average", "l1", "l2")
+# A logistic regression with some hundred weights gains nothing from more, and its features fill the memory.
+_MOST_TRAINING_EDGES = 100_000
+_PAIRS_AT_A_TIME = 65_536
+
+
+def evaluate_links(
+    method: Any,
+    graph: Any,
+    *,
+    test: float = 0.2,
+    repeats: int = 5,
+    seed: int = 0,
+    operator: Operator | Iterable[Operator] = ("dot", "hadamard"),
+) -> "LinkEvaluation":
+    """Score a method by link prediction.
+
+    Each repeat draws a split as :func:`split_links` does, embeds the training graph, and scores the held-out
+    edges and the non-edges by their vectors:
+
+    - "dot", "cosine": by the product ``⟨x_u, x_v⟩`` or the cosine; nothing is learned.
+    - "hadamard", "average", "l1", "l2": by a logistic regression on ``x_u · x_v``, ``(x_u + x_v) / 2``,
+      ``|x_u - x_v|`` or ``|x_u - x_v|²``, entry by entry. It learns from the training edges (at most 100,000
+      of them, drawn at random) and as many other non-edges, which are neither edges nor test pairs. The
+      features are standardised first, so that the scale of the vectors does not matter; C = 1.
+
+    Parameters
+    ----------
+    method : estimator, or callable from Graph to Embedding
+        An estimator is cloned for each repeat, and its ``embedding_`` taken after ``fit``. A callable may also
+        return an array; its row i is ``graph.nodes[i]``.
+    graph : Graph, or anything that :func:`boostne.as_graph` takes
+        Undirected.
+    test : float, default 0.2
+        Share of the edges to hold out, between 0 and 1.
+    repeats : int, default 5
+        Random splits.
+    seed : int, default 0
+        Seed of the splits; two methods with the same seed are scored on the same pairs.
+    operator : {"dot", "cosine", "hadamard", "average", "l1", "l2"}, or several of them
+        All are scored on the same vectors.
+
+    Returns
+    -------
+    LinkEvaluation
+
+    Notes
+    -----
+    Non-edges are drawn uniformly, as is usual. Their ends have lower degrees than those of edges, so a score that
+    grows with the degrees alone, as "dot" may, does well in networks with hubs. "cosine" ignores the lengths.
+
+    Examples
+    --------
+    >>> from boostne import BoostNE, load_dataset
+    >>> graph = load_dataset("karate").graph
+    >>> result = evaluate_links(BoostNE(8, levels=2, window=2), graph, repeats=2, operator="cosine")
+    >>> result.scores["auc"].shape
+    (2,)
+    """
+    check_repeats(repeats, seed)
+    operators = _check_operators(operator)
+    embed = _as_function(method)
+    network = undirected(graph)
+    count = held_out_count(network, test)
+    if not set(operators).isdisjoint(_LEARNED):
+        _check_training_pairs(network, count, operators)
+    rows = []
+    for repeat in range(repeats):
+        rng = np.random.default_rng([seed, repeat])
+        parts = split(network, count, rng)
+        vectors = _vectors(embed(parts.training), parts.training)
+        rows += [(name, repeat, *scores) for name, scores in _score(vectors, parts, operators, rng).items()]
+    # By operator, then by repeat: the sort is stable.
+    rows.sort(key=lambda row: operators.index(row[0]))
+    return LinkEvaluation(
+        scores=np.array(rows, dtype=LINK_SCORE),
+        repeats=int(repeats),
+        seed=int(seed),
+        operators=operators,
+        test=float(test),
+        n_nodes=network.n_nodes,
+        n_edges=network.n_edges,
+        n_test=count,
+        method=_name(method),
+        graph_sha256=network.fingerprint(),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class LinkEvaluation(Scores):
+    """How well a method predicts links, with all that is needed to repeat it.
+
+    Attributes
+    ----------
+    scores : structured array
+        One row per operator and split: ``operator``, ``repeat``, ``auc``, ``ap``. The means are over the
+        splits of each operator.
+    operators : tuple of str
+    repeats, seed, test
+        As given to :func:`boostne.evaluate_links`.
+    n_nodes, n_edges : int
+        Of the whole graph.
+    n_test : int
+        Held-out edges in each split, and also non-edges.
+    method : str
+        The method in words.
+    graph_sha256 : str
+        :meth:`boostne.Graph.fingerprint` of the whole graph.
+    """
+
+    metrics: ClassVar[dict[str, str]] = {"auc": "AUC", "ap": "average precision"}
+
+    operators: tuple[str, ...]
+    test: float
+    n_nodes: int
+    n_edges: int
+    n_test: int
+    method: str
+    graph_sha256: str
+
+    def _groups(self) -> tuple[int, ...]:
+        return (len(self.operators),)
+
+    def table(self) -> str:
+        """Return the means and standard deviations as text, with the protocol above them."""
+        lines = [self._protocol(), "", "operator         AUC        average precision"]
+        columns = (self.mean("auc"), self.std("auc"), self.mean("ap"), self.std("ap"))
+        lines += [
+            f"{operator:9}  {auc:.4f} ± {auc_std:.4f}   {ap:.4f} ± {ap_std:.4f}"
+            for operator, auc, auc_std, ap, ap_std in zip(self.operators, *columns, strict=True)
+        ]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain Python values, ready for ``json.dumps``."""
+        summary = self._summary()
+        return {
+            "protocol": self._protocol(),
+            "method": self.method,
+            "seed": self.seed,
+            "repeats": self.repeats,
+            "test": self.test,
+            "test_edges": self.n_test,
+            "test_non_edges": self.n_test,
+            "nodes": self.n_nodes,
+            "edges": self.n_edges,
+            "graph_sha256": self.graph_sha256,
+            "classifier": CLASSIFIER,
+            "versions": versions(),
+            "summary": [
+                {"operator": operator, "score": OPERATORS[operator]}
+                | {name: float(values[i]) for name, values in summary.items()}
+                for i, operator in enumerate(self.operators)
+            ],
+            "splits": self._rows(),
+        }
+
+    def _protocol(self) -> str:
+        held_out = f"{self.n_test} edges ({100 * self.test:g} %) held out before the graph was embedded"
+        splits = f"{self.repeats} random splits (seed {self.seed})"
+        return f"{self.n_nodes} nodes, {self.n_edges} edges; {held_out}, and as many non-edges; {splits}"
+
+
+def _score(
+    vectors: NDArray[np.float64], parts: LinkSplit, operators: tuple[str, ...], rng: np.random.Generator
+) -> dict[str, tuple[float, float]]:
+    """Return AUC and average precision by each operator."""
+    from sklearn.metrics import average_precision_score, roc_auc_score
+    from threadpoolctl import threadpool_limits
+
+    pairs = np.concatenate([parts.edges, parts.non_edges])
+    truth = np.repeat([True, False], [len(parts.edges), len(parts.non_edges)])
+    # One thread: sums that are cut by the number of threads differ in their last bits.
+    with threadpool_limits(1):
+        values = {name: _products(vectors, pairs, name) for name in operators if name not in _LEARNED}
+        if len(values) < len(operators):
+            known, is_edge = _training_pairs(parts, rng)
+            for name in (name for name in operators if name in _LEARNED):
+                values[name] = _log_odds(vectors, pairs, name, known, is_edge)
+    return {
+        name: (float(roc_auc_score(truth, values[name])), float(average_precision_score(truth, values[name])))
+        for name in operators
+    }
+
+
+def _training_pairs(parts: LinkSplit, rng: np.random.Generator) -> tuple[Pairs, NDArray[np.bool_]]:
+    """Return training edges and as many non-edges, none of them a test pair, and which are edges."""
+    edges, _ = edges_of(parts.training)
+    taken = np.concatenate([edges, parts.edges, parts.non_edges])
+    count = min(len(edges), _MOST_TRAINING_EDGES)
+    non_edges = draw_non_edges(parts.training.n_nodes, taken, count, rng)
+    chosen = edges[np.sort(rng.choice(len(edges), count, replace=False))]
+    return np.concatenate([chosen, non_edges]), np.repeat([True, False], count)
+
+
+def _products(vectors: NDArray[np.float64], pairs: Pairs, operator: str) -> NDArray[np.float64]:
+    """Return the product of the two vectors of each pair, or their cosine."""
+    if operator == "cosine":
+        from sklearn.preprocessing import normalize
+
+        vectors = normalize(vectors)
+    return _in_blocks(lambda x, y: np.einsum("ij,ij->i", x, y), vectors, pairs)
+
+
+def _log_odds(
+    vectors: NDArray[np.float64], pairs: Pairs, operator: str, known: Pairs, is_edge: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Learn from the known pairs what an edge looks like, and return how much each pair looks like one."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    features = _FEATURES[operator]
+    classifier = LogisticRegression(solver="liblinear", max_iter=1000, random_state=0)
+    model = make_pipeline(StandardScaler(), classifier)
+    model.fit(features(vectors[known[:, 0]], vectors[known[:, 1]]), is_edge)
+    return _in_blocks(lambda x, y: model.decision_function(features(x, y)), vectors, pairs)
+
+
+_FEATURES: dict[str, Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]] = {
+    "hadamard": lambda x, y: x * y,
+    "average": lambda x, y: (x + y) / 2,
+    "l1": lambda x, y: np.abs(x - y),
+    "l2": lambda x, y: (x - y) ** 2,
+}
+
+
+def _in_blocks(
+    score: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]],
+    vectors: NDArray[np.float64],
+    pairs: Pairs,
+) -> NDArray[np.float64]:
+    values = np.empty(len(pairs))
+    for start in range(0, len(pairs), _PAIRS_AT_A_TIME):
+        u, v = pairs[start : start + _PAIRS_AT_A_TIME].T
+        values[start : start + len(u)] = score(vectors[u], vectors[v])
+    return values
+
+
+def _as_function(method: Any) -> Callable[[Graph], Any]:
+    if isinstance(method, type):
+        raise ParameterError(f"method must be an estimator, got the class {method.__name__}: call it first")
+    if hasattr(method, "fit"):
+        return lambda graph: _fitted(method, graph)
+    if not callable(method):
+        raise ParameterError(
+            "method must have fit, as an estimator, or be callable with a graph and return its embedding, "
+            f"got {method!r}"
+        )
+    function: Callable[[Graph], Any] = method
+    return function
+
+
+def _fitted(estimator: Any, graph: Graph) -> Any:
+    from sklearn.base import clone
+
+    model = clone(estimator, safe=False)
+    model.fit(graph)
+    if not hasattr(model, "embedding_"):
+        raise ParameterError(
+            f"method must have embedding_ after fit, and {type(model).__name__} has not; "
+            "give a function from the graph to its vectors instead"
+        )
+    return model.embedding_
+
+
+def _vectors(embedding: Any, graph: Graph) -> NDArray[np.float64]:
+    """Return the vectors in the order of the graph's nodes."""
+    bare = isinstance(embedding, np.ndarray | list)
+    found = Embedding(graph.nodes, embedding) if bare else as_embedding(embedding)
+    rows = positions(found.nodes, graph.nodes)
+    missing = graph.nodes[rows < 0]
+    if len(missing):
+        raise ParameterError(
+            f"the method gave no vector to {len(missing)} of {graph.n_nodes} nodes: {show(missing)}; "
+            "every node of the training graph must have one, if only of zeros"
+        )
+    return found.vectors[rows].astype(np.float64)
+
+
+def _name(method: Any) -> str:
+    if hasattr(method, "fit"):
+        return " ".join(repr(method).split())
+    return str(getattr(method, "__qualname__", type(method).__name__))
+
+
+def _check_training_pairs(graph: Graph, count: int, operators: tuple[str, ...]) -> None:
+    n, edges = graph.n_nodes, graph.n_edges - graph.n_self_loops
+    wanted = min(edges - count, _MOST_TRAINING_EDGES)
+    free = n * (n - 1) // 2 - edges - count
+    if wanted > free:
+        learned = next(name for name in operators if name in _LEARNED)
+        raise GraphError(
+            f"operator={learned!r} learns from {wanted} non-edges beside the {count} of the test, but only "
+            f"{free} are left in this dense graph; operator='dot' and operator='cosine' learn from none"
+        )
+
+
+def _check_operators(operator: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the operators in the order given, each once."""
+    names = tuple(dict.fromkeys([operator] if isinstance(operator, str) else operator))
+    unknown = [name for name in names if name not in OPERATORS]
+    if unknown or not names:
+        got = repr(unknown[0]) if unknown else "none"
+        raise ParameterError(f"operator must be among {', '.join(map(repr, OPERATORS))}, got {got}")
+    return names
