@@ -82,3 +82,61 @@ def hals_level(R, V, passes, sweeps):
         V = np.array([hals_row(V[j], U.T @ R[:, j], U.T @ U, sweeps) for j in range(len(V))])
         history.append(objective(R, U, V))
     return U, V, history
+
+
+def transition(A):
+    """``S = D^-1 A``."""
+    return np.diag(inverse(A.sum(axis=1))) @ A
+
+
+def normalized_adjacency(A):
+    """``D^-1/2 A D^-1/2``."""
+    root = np.diag(np.sqrt(inverse(A.sum(axis=1))))
+    return root @ A @ root
+
+
+def modularity(A):
+    """``A - d d' / 2m``, an entry at a time."""
+    d, volume = A.sum(axis=1), A.sum()
+    n = len(A)
+    return np.array([[A[i, j] - d[i] * d[j] / volume for j in range(n)] for i in range(n)])
+
+
+def grarep(A, step, b):
+    """``max( log( S^p_ij / Σ_t S^p_tj ) - log b , 0 )``."""
+    P = np.linalg.matrix_power(transition(A), step)
+    X = np.zeros_like(P)
+    for i, j in zip(*np.nonzero(P), strict=True):
+        X[i, j] = max(np.log(P[i, j] / P[:, j].sum()) - np.log(b), 0)
+    return X
+
+
+def line(A, negative):
+    """``log max( vol(G) S D^-1 / b , 1 )``."""
+    M = A.sum() / negative * transition(A) @ np.diag(inverse(A.sum(axis=1)))
+    return np.log(np.maximum(M, 1))
+
+
+def katz(A, beta):
+    """``(I - β A)^-1 β A``."""
+    return np.linalg.inv(np.eye(len(A)) - beta * A) @ (beta * A)
+
+
+def rooted_pagerank(A, alpha):
+    """``(1 - α) (I - α S)^-1``."""
+    return (1 - alpha) * np.linalg.inv(np.eye(len(A)) - alpha * transition(A))
+
+
+def common_neighbours(A):
+    """``Σ_t A_it A_tj``."""
+    n = len(A)
+    return np.array([[sum(A[i, t] * A[t, j] for t in range(n)) for j in range(n)] for i in range(n)])
+
+
+def adamic_adar(A):
+    """``Σ_t A_it A_tj / (out-degree + in-degree of t)``."""
+    n = len(A)
+    weight = inverse(A.sum(axis=1) + A.sum(axis=0))
+    return np.array(
+        [[sum(A[i, t] * weight[t] * A[t, j] for t in range(n)) for j in range(n)] for i in range(n)]
+    )

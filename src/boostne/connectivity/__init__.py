@@ -1,6 +1,28 @@
-"""From a graph to its node connectivity matrix; one file for each matrix of the paper's section III.A."""
+"""From a graph to its node connectivity matrix; one file for each family of the paper's section III.A."""
 
+from boostne.connectivity.adjacency import adjacency, normalized_adjacency
 from boostne.connectivity.deepwalk import WalkColumns, exact_deepwalk
-from boostne.connectivity.spectral import spectral_deepwalk
+from boostne.connectivity.grarep import StepRows, grarep, grarep_steps
+from boostne.connectivity.hope import adamic_adar, common_neighbours, hope, katz, rooted_pagerank
+from boostne.connectivity.line import line
+from boostne.connectivity.modularity import modularity
+from boostne.connectivity.spectral import component_eigenpairs, spectral_deepwalk
 
-__all__ = ["WalkColumns", "exact_deepwalk", "spectral_deepwalk"]
+__all__ = [
+    "StepRows",
+    "WalkColumns",
+    "adamic_adar",
+    "adjacency",
+    "common_neighbours",
+    "component_eigenpairs",
+    "exact_deepwalk",
+    "grarep",
+    "grarep_steps",
+    "hope",
+    "katz",
+    "line",
+    "modularity",
+    "normalized_adjacency",
+    "rooted_pagerank",
+    "spectral_deepwalk",
+]

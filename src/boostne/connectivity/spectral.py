@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from boostne.connectivity.adjacency import inverse_root_degrees, normalized_adjacency
 from boostne.connectivity.rows import RowCollector
+from boostne.decompositions import lanczos
 from boostne.errors import ParameterError
 from boostne.graph import Graph
 
 DENSE_SIZE = 256  # nodes of a component that is solved as a dense matrix
-EIGEN_TOLERANCE = 1e-6  # relative; X is float32 at the end
-CHECK_VECTORS = 64  # Lanczos vectors when it looks whether an eigenvalue was missed
+FLOOR = -1.5  # below all eigenvalues of the normalised adjacency
 BLOCK_BYTES = 1 << 23  # of the dense rows that one thread holds
 
 Progress = Callable[[int, int], None]
@@ -38,23 +39,33 @@ def leading_eigenpairs(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the largest eigenvalues of the normalised adjacency, descending, and their vectors.
 
-    Each connected component is solved by itself: a Lanczos method, which sees the whole matrix through one vector,
-    finds an eigenvalue that several components share too few times. All of them share the eigenvalue 1, which says
-    no more than "this component"; an h that is not above their number is refused.
+    All components share the eigenvalue 1, which says no more than "this component"; an h that is not above their
+    number is refused.
     """
-    root = _inverse_root_degrees(graph)
-    N = (sparse.diags_array(root) @ graph.adjacency.astype(np.float64) @ sparse.diags_array(root)).tocsr()
     components = _components(graph)
     _check_eigenpairs(n_eigenpairs, graph.n_nodes, len(components))
+    return component_eigenpairs(graph, n_eigenpairs, seed, components)
+
+
+def component_eigenpairs(
+    graph: Graph, count: int, seed: int, components: list[NDArray[np.int64]] | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the largest eigenvalues of the normalised adjacency, descending, and their vectors.
+
+    Each connected component is solved by itself: a Lanczos method, which sees the whole matrix through one vector,
+    finds an eigenvalue that several components share too few times. Pairs beyond the number of nodes that have an
+    edge are zero.
+    """
+    root, N = inverse_root_degrees(graph), normalized_adjacency(graph)
     pairs = [
         (value, nodes, vector)
-        for nodes in components
-        for value, vector in _component_eigenpairs(N[nodes][:, nodes], root[nodes], n_eigenpairs, seed)
+        for nodes in (_components(graph) if components is None else components)
+        for value, vector in _component_eigenpairs(N[nodes][:, nodes], root[nodes], count, seed)
     ]
     pairs.sort(key=lambda pair: -pair[0])  # stable: equal ones stay in the order of their components
-    values = np.zeros(n_eigenpairs)
-    vectors = np.zeros((graph.n_nodes, n_eigenpairs))
-    for column, (value, nodes, vector) in enumerate(pairs[:n_eigenpairs]):
+    values = np.zeros(count)
+    vectors = np.zeros((graph.n_nodes, count))
+    for column, (value, nodes, vector) in enumerate(pairs[:count]):
         values[column] = value
         vectors[nodes, column] = vector
     return values, vectors
@@ -84,34 +95,10 @@ def _component_eigenpairs(
         if N.shape[0] <= max(DENSE_SIZE, count):
             values, vectors = eigh(N.toarray())
         else:
-            values, vectors = _lanczos(N, root, count, np.random.default_rng(seed))
+            # The first pair is known: eigenvalue 1, and the roots of the degrees.
+            first = np.ones(1), (1 / root)[:, None] / np.linalg.norm(1 / root)
+            values, vectors = lanczos(N, count, first, floor=FLOOR, rng=np.random.default_rng(seed))
     yield from zip(values.tolist(), vectors.T, strict=True)
-
-
-def _lanczos(
-    N: sparse.csr_array, root: NDArray[np.float64], count: int, rng: np.random.Generator
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Largest eigenpairs of a connected graph, those that repeat included.
-
-    The first pair is known: eigenvalue 1, and the roots of the degrees. Lanczos looks for the others with what
-    is found moved out of its way. It finds a repeated eigenvalue too few times, so it is sent again until nothing
-    is left above the smallest eigenvalue kept.
-    """
-    from scipy.sparse.linalg import LinearOperator, eigsh
-
-    values, vectors = np.ones(1), (1 / root)[:, None] / np.linalg.norm(1 / root)
-    while True:
-        Q = vectors
-        rest = LinearOperator(N.shape, matvec=lambda x, Q=Q: N @ x - 2 * (Q @ (Q.T @ x)), dtype=N.dtype)
-        wanted = count - len(values) or 1
-        ncv = min(max(2 * wanted + 1, CHECK_VECTORS), N.shape[0] - 1)
-        start = rng.random(N.shape[0])
-        found, new = eigsh(rest, k=wanted, which="LA", v0=start, tol=EIGEN_TOLERANCE, ncv=ncv)
-        if len(values) == count and found.max() <= values.min() + EIGEN_TOLERANCE:
-            return values, vectors
-        values, vectors = np.append(values, found), np.column_stack([vectors, new])
-        largest = np.argsort(-values, kind="stable")[:count]
-        values, vectors = values[largest], vectors[:, largest]
 
 
 def _check_eigenpairs(n_eigenpairs: int, n_nodes: int, n_components: int) -> None:
@@ -166,7 +153,7 @@ def spectral_deepwalk(
 
     values, vectors = leading_eigenpairs(graph, eigenpairs, seed)
     scale = np.sqrt(graph.volume / negative * window_filter(values, window))
-    F = (_inverse_root_degrees(graph)[:, None] * vectors * scale).astype(dtype)
+    F = (inverse_root_degrees(graph)[:, None] * vectors * scale).astype(dtype)
     collector = RowCollector(graph.n_nodes, dtype)
     with threadpool_limits(limits=1, user_api="blas"):
         for last, block in _row_blocks(F, threads):
@@ -192,8 +179,3 @@ def _row_blocks(F: NDArray[Any], threads: int) -> Iterator[tuple[int, list[tuple
             group = starts[batch : batch + threads]
             for first, block in zip(group, pool.map(build, group), strict=True):
                 yield min(first + size, n), block
-
-
-def _inverse_root_degrees(graph: Graph) -> NDArray[np.float64]:
-    degrees = graph.degrees
-    return np.divide(1, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
