@@ -112,4 +112,4 @@ def graph_of(name: str) -> Graph:
 
 def exact_matrix(name: str) -> sparse.csr_array:
     """Return the exact connectivity matrix of a data set at the paper's settings."""
-    return BoostNE().connectivity(graph_of(name))
+    return BoostNE().connectivity_matrix(graph_of(name))

@@ -39,7 +39,7 @@ def build(name: str, form: str | None):
 
     def work():
         begin = time.perf_counter()
-        X = model.connectivity(graph)
+        X = model.connectivity_matrix(graph)
         seconds = time.perf_counter() - begin
         return seconds, X.data.nbytes + X.indices.nbytes + X.indptr.nbytes, int(X.nnz)
 

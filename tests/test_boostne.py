@@ -145,7 +145,7 @@ class TestAttributes:
         np.testing.assert_array_equal(np.hstack(model.levels_), vectors)
         assert all(np.shares_memory(level, vectors) for level in model.levels_)
 
-        R = model.connectivity(graph).toarray().astype(np.float64)
+        R = model.connectivity_matrix(graph).toarray().astype(np.float64)
         assert len(model.residual_norms_) == len(model.nnz_) == k + 1
         assert len(model.n_iter_) == len(model.objective_) == len(model.levels_) == k
         assert model.nnz_[0] == np.count_nonzero(R)
@@ -167,7 +167,7 @@ class TestAttributes:
         graph = graphs.karate()
         model = small(tol=1e-3, max_iter=9, random_state=4).fit(graph)
         engine = LocalEngine()
-        engine.load(model.connectivity(graph))
+        engine.load(model.connectivity_matrix(graph))
         settings = Settings(components=2, tol=1e-3, max_iter=9, inner=INNER_SWEEPS)
         levels = list(boost(engine, settings, 3, random_start(4, engine, 2)))
         np.testing.assert_array_equal(model.embedding_.vectors, np.hstack([level.U for level in levels]))
@@ -176,11 +176,11 @@ class TestAttributes:
 
     def test_connectivity_is_the_paper_s(self):
         graph = graphs.weighted()
-        X = small(negative=2, window=4, dtype="float64").connectivity(graph).toarray()
+        X = small(negative=2, window=4, dtype="float64").connectivity_matrix(graph).toarray()
         np.testing.assert_allclose(X, reference.exact_connectivity(graphs.dense(graph), 4, 2), atol=1e-12)
         X = (
             small(approximation="spectral", eigenpairs=4, window=4, dtype="float64")
-            .connectivity(graph)
+            .connectivity_matrix(graph)
             .toarray()
         )
         np.testing.assert_allclose(
@@ -241,7 +241,7 @@ class TestGraphs:
         with pytest.raises(GraphError, match=message):
             small().fit(directed)
         with pytest.raises(GraphError, match=message):
-            small().connectivity(directed)
+            small().connectivity_matrix(directed)
         assert BoostNE(2, levels=1, window=2).fit_transform(directed.to_undirected()).any()
 
     def test_no_edges(self):
@@ -329,7 +329,7 @@ class TestEstimate:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             model = small(window=window)
-            estimate, X = model.estimate(make()), model.connectivity(make())
+            estimate, X = model.estimate(make()), model.connectivity_matrix(make())
         assert estimate.nnz == pytest.approx(X.nnz, rel=0.25)
         assert estimate.connectivity_bytes == estimate.nnz * 8
 
@@ -385,7 +385,7 @@ class TestQuality:
     def test_one_level_is_coarser_than_all(self):
         graph, _ = graphs.planted_partition(self.sizes, 0.12, 0.01)
         model = BoostNE(16, levels=4, window=3).fit(graph)
-        X = model.connectivity(graph).toarray()
+        X = model.connectivity_matrix(graph).toarray()
         U, V = model.embedding_.vectors, model.context_
         # What a level overshoots is cut off and never comes back, so R_{i+1} = max(X - U_1 V_1 - … - U_i V_i, 0).
         left = [np.linalg.norm(np.maximum(X - U[:, : 4 * i] @ V[:, : 4 * i].T, 0)) for i in range(5)]

@@ -20,6 +20,8 @@ from boostne import BoostNE, load_dataset, read_embedding
 from boostne.cli import main
 from boostne.cli.options import FLAGS
 from boostne.cli.program import run
+from boostne.evaluation.checksum import embedding_sha256, labels_sha256
+from boostne.models import METHODS
 
 EDGES = "0 1\n1 2\n2 0\n2 3\n3 4\n4 5\n5 3\n"
 SMALL = ("--dimensions", "4", "--levels", "2")
@@ -440,9 +442,11 @@ def test_methods(inside):
     text = inside("methods").stdout
     assert "boostne" in text
     assert "Li, Wu" in text
-    (row,) = json.loads(inside("methods", "--json").stdout)
-    assert row["method"] == "boostne"
+    rows = {row["method"]: row for row in json.loads(inside("methods", "--json").stdout)}
+    assert set(rows) == set(METHODS)
+    row = rows["boostne"]
     assert (row["weights"], row["direction"], row["engines"]) == (True, False, ["local"])
+    assert rows["hope"]["direction"]
 
 
 def test_datasets(inside):
@@ -464,7 +468,7 @@ def test_estimate(inside):
     ):
         assert words in text
     found = json.loads(inside("estimate", "digits", "--json", "--window", 2).stdout)
-    exact = BoostNE(window=2).connectivity(load_dataset("digits").graph)
+    exact = BoostNE(window=2).connectivity_matrix(load_dataset("digits").graph)
     assert found["entries"] == pytest.approx(exact.nnz, rel=0.3)
 
 
@@ -481,3 +485,18 @@ def test_evaluate(boostne, inside, folder):
     lines = "".join(f"{node} {labels[node][0]}\n" for node in labels.nodes.tolist())
     (folder / "labels.txt").write_text(lines)
     assert inside("evaluate", "digits.emb", "labels.txt", *options).stdout == text
+
+
+def test_evaluate_prints_csv_and_checksums(inside, folder):
+    inside("embed", "karate", "-o", "karate.npz", *SMALL)
+    options = ("--train", "30,60", "--repeats", 2, "--rule", "threshold")
+    text = inside("evaluate", "karate.npz", "karate", *options, "--csv").stdout
+    found = json.loads(inside("evaluate", "karate.npz", "karate", *options, "--json").stdout)
+    head, *rows = [line.split(",") for line in text.splitlines()]
+    assert head == ["ratio", "repeat", "micro", "macro", "absent"]
+    assert [[float(cell) for cell in row] for row in rows] == [list(row.values()) for row in found["splits"]]
+    embedding, labels = read_embedding(folder / "karate.npz"), load_dataset("karate").labels
+    assert found["embedding_sha256"] == embedding_sha256(embedding)
+    assert found["labels_sha256"] == labels_sha256(labels)
+    both = inside("evaluate", "karate.npz", "karate", "--csv", "--json", code=2)
+    assert "--json and --csv exclude each other" in both.stderr

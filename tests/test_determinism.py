@@ -49,7 +49,7 @@ def graph():
 
 @pytest.mark.parametrize("form", FORMS)
 def test_any_number_of_threads(graph, form):
-    assert ShardedCSR.from_csr(model(form).connectivity(graph)).n_shards > 2
+    assert ShardedCSR.from_csr(model(form).connectivity_matrix(graph)).n_shards > 2
     one = model(form, threads=1).fit(graph)
     for threads in (2, 4, None):
         other = model(form, threads=threads).fit(graph)

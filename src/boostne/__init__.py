@@ -9,26 +9,46 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from boostne.datasets import load_dataset as load_dataset
     from boostne.embedding import Embedding as Embedding
+    from boostne.evaluation import compare as compare
     from boostne.evaluation import evaluate as evaluate
+    from boostne.evaluation import evaluate_clusters as evaluate_clusters
+    from boostne.evaluation import evaluate_links as evaluate_links
+    from boostne.evaluation import split_links as split_links
     from boostne.graph import Graph as Graph
     from boostne.io import read_embedding as read_embedding
     from boostne.io import read_graph as read_graph
     from boostne.io import read_labels as read_labels
     from boostne.labels import Labels as Labels
+    from boostne.models import HOPE as HOPE
     from boostne.models import BoostNE as BoostNE
+    from boostne.models import GraphFactorization as GraphFactorization
+    from boostne.models import GraRep as GraRep
+    from boostne.models import NetMF as NetMF
+    from boostne.models import SocialDimension as SocialDimension
+    from boostne.models import SpectralClustering as SpectralClustering
 
 _HOME = {
     "BoostNE": "boostne.models",
     "Embedding": "boostne.embedding",
+    "GraRep": "boostne.models",
     "Graph": "boostne.graph",
+    "GraphFactorization": "boostne.models",
+    "HOPE": "boostne.models",
     "Labels": "boostne.labels",
+    "NetMF": "boostne.models",
+    "SocialDimension": "boostne.models",
+    "SpectralClustering": "boostne.models",
     "as_graph": "boostne.convert",
     "as_labels": "boostne.labels",
+    "compare": "boostne.evaluation",
     "evaluate": "boostne.evaluation",
+    "evaluate_clusters": "boostne.evaluation",
+    "evaluate_links": "boostne.evaluation",
     "load_dataset": "boostne.datasets",
     "read_embedding": "boostne.io",
     "read_graph": "boostne.io",
     "read_labels": "boostne.io",
+    "split_links": "boostne.evaluation",
 }
 
 __all__ = [  # noqa: PLE0604  the names are strings, those of _HOME

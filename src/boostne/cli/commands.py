@@ -151,14 +151,18 @@ def embed(ctx: click.Context, /, graph: str, output: str, method: str, **_: Any)
     examples=[
         "boostne evaluate digits.npz digits",
         "boostne evaluate vectors.emb labels.txt --train 10,50,90 --repeats 5 --json",
+        "boostne evaluate vectors.npz labels.txt --csv > scores.csv",
     ],
 )
 @click.argument("embedding")
 @click.argument("labels")
 @json_option
+@click.option("--csv", "as_csv", is_flag=True, help="Print the scores of every split as CSV.")
 @debug_option
 @click.pass_context
-def evaluate(ctx: click.Context, /, embedding: str, labels: str, as_json: bool, **_: Any) -> None:
+def evaluate(
+    ctx: click.Context, /, embedding: str, labels: str, as_json: bool, as_csv: bool, **_: Any
+) -> None:
     """Score an embedding by node classification.
 
     EMBEDDING is a file that 'embed' or another tool wrote. LABELS is a file, or the name of a data set; a file
@@ -171,13 +175,18 @@ def evaluate(ctx: click.Context, /, embedding: str, labels: str, as_json: bool, 
     from boostne.evaluation import evaluate as score
     from boostne.io import read_embedding
 
+    if as_json and as_csv:
+        raise click.UsageError("--json and --csv exclude each other: give one of them.")
     with session_of(ctx).screen.progress() as report:
         report(Progress("reading", 0, embedding))
         vectors = read_embedding(embedding, **values(ctx, EMBEDDING_SECTION))
         truth = load_labels(ctx, labels)
         report(Progress("scoring", 0, labels))
         result = score(vectors, truth, **values(ctx, EVALUATION_SECTION))
-    click.echo(json.dumps(result.to_dict(), indent=2) if as_json else result.table())
+    if as_csv:
+        click.echo(result.to_csv(), nl=False)
+    else:
+        click.echo(json.dumps(result.to_dict(), indent=2) if as_json else result.table())
 
 
 @click.command(

@@ -18,6 +18,7 @@ FLAGS = {"random_state": "--seed", "C": "-C"}
 OFF_FLAGS = {"directed": "--undirected"}
 # What ``None`` is called where it is a choice of its own.
 NONE_WORDS = {"approximation": "exact"}
+LONGEST_CHOICE = 56  # letters of a list of choices that still fit into a line of help
 # Where the docstring says nothing, or speaks of Python alone.
 
 
@@ -142,6 +143,8 @@ def on_command_line(message: str, options: Iterable[click.Parameter]) -> str:
         message = re.sub(rf"\b{name}=True\b", flag, message)
         message = re.sub(rf"\b{name}=False\b", off, message)
         message = re.sub(rf"\b{name}=(?:'([^']*)'|\"([^\"]*)\"|(\d[\d.e+-]*\b))", rf"{flag} \1\2\3", message)
+        if option.parameter in NONE_WORDS:
+            message = message.replace(f"{option.parameter}=None", f"{flag} {NONE_WORDS[option.parameter]}")
         message = re.sub(rf"\b{name}=(?=\W|$)", flag, message)
         if option.parameter in FLAGS:
             message = re.sub(rf"(?<![\w-]){name}(?!\w)", flag, message)
@@ -220,7 +223,10 @@ def _type(members: list[Any], doc: Doc, none_word: str | None) -> dict[str, Any]
     if not choices and doc.kind.startswith("{"):
         choices = re.findall(r"[\"']([^\"']*)[\"']", doc.kind.partition("}")[0])
     if choices:
-        return {"type": click.Choice([none_word, *choices] if none_word else choices)}
+        kind = click.Choice([none_word, *choices] if none_word else choices)
+        # A list too long for a line is left to the text, which names them all.
+        too_long = len("|".join(kind.choices)) > LONGEST_CHOICE
+        return {"type": kind, "metavar": "NAME"} if too_long else {"type": kind}
     types = {member for member in members if isinstance(member, type)}
     if {str, int} <= types:
         return {"type": column, "metavar": "COLUMN"}

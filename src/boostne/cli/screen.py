@@ -81,7 +81,9 @@ def print_table(heads: list[str], rows: list[list[str]], *, right: tuple[int, ..
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for place, head in enumerate(heads):
-        table.add_column(head, justify="right" if place in right else "left", overflow="fold")
+        table.add_column(
+            head, justify="right" if place in right else "left", overflow="fold", no_wrap=place == 0
+        )
     for row in rows:
         table.add_row(*row)
     console = Console(highlight=False, markup=False)

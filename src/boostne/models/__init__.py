@@ -2,7 +2,32 @@
 
 from boostne.models.base import Capabilities, NodeEmbedder
 from boostne.models.boostne import BoostNE
+from boostne.models.graph_factorization import GraphFactorization
+from boostne.models.grarep import GraRep
+from boostne.models.hope import HOPE
+from boostne.models.netmf import NetMF
+from boostne.models.social_dimension import SocialDimension
+from boostne.models.spectral_clustering import SpectralClustering
 
-METHODS: dict[str, type[NodeEmbedder]] = {"boostne": BoostNE}
+METHODS: dict[str, type[NodeEmbedder]] = {
+    "boostne": BoostNE,
+    "netmf": NetMF,
+    "grarep": GraRep,
+    "hope": HOPE,
+    "spectral-clustering": SpectralClustering,
+    "social-dimension": SocialDimension,
+    "graph-factorization": GraphFactorization,
+}
 
-__all__ = ["METHODS", "BoostNE", "Capabilities", "NodeEmbedder"]
+__all__ = [
+    "HOPE",
+    "METHODS",
+    "BoostNE",
+    "Capabilities",
+    "GraRep",
+    "GraphFactorization",
+    "NetMF",
+    "NodeEmbedder",
+    "SocialDimension",
+    "SpectralClustering",
+]

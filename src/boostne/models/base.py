@@ -93,10 +93,14 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
         graph = as_graph(X)
         if graph.directed and not self.capabilities.direction:
             raise GraphError(
-                f"{name} embeds undirected graphs and this one is directed; call to_undirected() on it"
+                f"{name} embeds undirected graphs and this one is directed; call to_undirected() on it, "
+                f"or use {_those_that('direction')}"
             )
         if graph.weighted and not self.capabilities.weights:
-            raise GraphError(f"{name} ignores weights and this graph has them; set them to 1 first")
+            raise GraphError(
+                f"{name} ignores weights and this graph has them; set them to 1 first, "
+                f"or use {_those_that('weights')}"
+            )
         if graph.adjacency.nnz == 0:
             raise GraphError(f"the graph has {graph.n_nodes} nodes and no edges: there is nothing to embed")
         if len(graph.isolated):
@@ -112,3 +116,11 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
         tags.input_tags.positive_only = True
         tags.input_tags.sparse = True
         return tags
+
+
+def _those_that(honour: str) -> str:
+    """Names of the methods that honour weights or direction."""
+    from boostne.models import METHODS
+
+    found = [method.__name__ for method in METHODS.values() if getattr(method.capabilities, honour)]
+    return " or ".join(found)

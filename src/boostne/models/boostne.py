@@ -1,5 +1,6 @@
 """BoostNE: a multi-level embedding by boosted non-negative matrix factorisation."""
 
+import time
 from typing import Any, Literal
 
 import numpy as np
@@ -15,8 +16,9 @@ from boostne.graph import Graph, check_choice
 from boostne.kernels import Kernels, available_threads, get_kernels
 from boostne.memory import available_memory, check_memory
 from boostne.models.base import Capabilities, NodeEmbedder
-from boostne.models.estimate import TYPICAL_PASSES, Estimate, Workload, estimate
+from boostne.models.estimate import TYPICAL_PASSES, Estimate, Workload, estimate, estimate_from
 from boostne.models.parameters import check_dtype, check_integer, check_number, seed_from
+from boostne.models.targets import DEEPWALK, Connectivity, Options, build_target, check_name
 from boostne.progress import Progress, Report, silent
 
 INNER_SWEEPS = 4  # fewer need more passes over the residual, more gain nothing
@@ -27,7 +29,7 @@ SPECTRAL_GROWTH = 2.3
 class BoostNE(NodeEmbedder):
     """Multi-level network embedding with boosted low-rank matrix approximation.
 
-    With X the connectivity matrix of DeepWalk and ``R_1 = X``, level i solves
+    With X a connectivity matrix, by default DeepWalk's, and ``R_1 = X``, level i solves
 
     ``U_i, V_i = argmin_{U, V >= 0} ||R_i - U V||_F^2``  and leaves  ``R_{i+1} = max(R_i - U_i V_i, 0)``.
 
@@ -39,12 +41,17 @@ class BoostNE(NodeEmbedder):
         d, the length of a vector; a multiple of ``levels``.
     levels : int, default=8
         k. With one level this is NetMF with a non-negative factorisation.
+    connectivity : str, matrix or callable, default="deepwalk"
+        X: "deepwalk", "line", "grarep", "adjacency", "normalized" (adjacency), "common-neighbours",
+        "adamic-adar", "katz" or "pagerank"; in Python also a matrix, (n, n), or a function that makes one
+        from a graph. No entry may be negative.
     window : int, default=10
-        T, the longest random walk that counts.
+        T, the longest random walk that counts; for "grarep" the number of its steps. Other matrices have none.
     negative : float, default=1.0
-        b, the number of negative samples; larger values keep fewer entries of X.
+        b, the number of negative samples; larger values keep fewer entries of X. Counts for "deepwalk" and
+        "line"; for "grarep" the shift is b/n.
     approximation : {None, "spectral"}, default=None
-        None builds X exactly. "spectral" builds it from the leading eigenpairs, as the paper did.
+        None builds X exactly. "spectral" builds DeepWalk's from the leading eigenpairs, as the paper did.
     eigenpairs : int, default=256
         h, for the spectral form; above the number of connected components.
     tol : float, default=2e-4
@@ -114,6 +121,7 @@ class BoostNE(NodeEmbedder):
         dimensions: int = 128,
         *,
         levels: int = 8,
+        connectivity: Connectivity = DEEPWALK,
         window: int = 10,
         negative: float = 1.0,
         approximation: Literal["spectral"] | None = None,
@@ -127,6 +135,7 @@ class BoostNE(NodeEmbedder):
     ) -> None:
         self.dimensions = dimensions
         self.levels = levels
+        self.connectivity = connectivity
         self.window = window
         self.negative = negative
         self.approximation = approximation
@@ -138,7 +147,7 @@ class BoostNE(NodeEmbedder):
         self.threads = threads
         self.random_state = random_state
 
-    def connectivity(self, X: Any, *, progress: Report = silent) -> sparse.csr_array:
+    def connectivity_matrix(self, X: Any, *, progress: Report = silent) -> sparse.csr_array:
         """Return the connectivity matrix of a graph, as :meth:`fit` would factorise it."""
         graph = self._check_graph(X)
         self._check_parameters(graph)
@@ -147,12 +156,18 @@ class BoostNE(NodeEmbedder):
     def estimate(self, X: Any) -> Estimate:
         """Return the time and memory that :meth:`fit` will take, from a small part of the work.
 
-        Builds some hundred columns of X exactly and runs a pass over them. For the spectral form the entries
-        of X are then scaled up by the largest growth seen, and the time of the eigensolver is left out.
+        Builds some hundred columns of DeepWalk's X exactly and runs a pass over them. For the spectral form the
+        entries of X are then scaled up by the largest growth seen, and the time of the eigensolver is left out.
+        Any other matrix is built whole.
         """
         graph = self._check_graph(X)
         self._check_parameters(graph)
-        return self._estimate(graph, self._columns(graph))
+        if self._walks():
+            return self._estimate(graph, self._columns(graph))
+        begin = time.perf_counter()
+        target = self._target(graph)
+        seconds = time.perf_counter() - begin
+        return estimate_from(target, seconds, self._workload(graph), self._kernels())
 
     def _fit(self, graph: Graph, report: Report) -> tuple[NDArray[Any], NDArray[np.int64]]:
         self._check_parameters(graph)
@@ -205,6 +220,13 @@ class BoostNE(NodeEmbedder):
             check_integer("threads", self.threads, 1)
         if self.approximation not in (None, "spectral"):
             raise ParameterError(f"approximation must be None or 'spectral'; got {self.approximation!r}")
+        if isinstance(self.connectivity, str):
+            check_name(self.connectivity)
+        if self.approximation is not None and not self._walks():
+            raise ParameterError(
+                f"approximation={self.approximation!r} is a form of connectivity='deepwalk'; "
+                f"got connectivity={self.connectivity if isinstance(self.connectivity, str) else '…'!r}"
+            )
         if self.dimensions % self.levels:
             raise ParameterError(
                 "dimensions must be a multiple of levels, so that all levels are equally wide; got "
@@ -231,7 +253,26 @@ class BoostNE(NodeEmbedder):
             graph, window=self.window, negative=self.negative, dtype=self.dtype, kernels=self._kernels()
         )
 
+    def _walks(self) -> bool:
+        return isinstance(self.connectivity, str) and self.connectivity == DEEPWALK
+
+    def _target(self, graph: Graph) -> sparse.csr_array:
+        options = Options(self.window, self.negative, self._threads(), self.dtype)
+        return build_target(self.connectivity, graph, options)
+
     def _connectivity(self, graph: Graph, report: Report, seed: int) -> sparse.csr_array:
+        if self._walks():
+            return self._deepwalk(graph, report, seed)
+        report(Progress("connectivity", 0.0, self.connectivity if isinstance(self.connectivity, str) else ""))
+        X, work = self._target(graph), self._workload(graph)
+        check_memory(
+            work.peak_bytes(X.nnz) - X.nnz * work.entry_bytes,
+            f"embedding {graph.n_nodes:,} nodes through X with {X.nnz:,} entries",
+            "Lower dimensions, or choose a sparser connectivity such as 'adjacency'.",
+        )
+        return X
+
+    def _deepwalk(self, graph: Graph, report: Report, seed: int) -> sparse.csr_array:
         def tell(done: int, n: int) -> None:
             report(Progress("connectivity", done / n, f"{done:,} of {n:,} rows"))
 

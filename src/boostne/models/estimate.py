@@ -83,6 +83,13 @@ def estimate(columns: WalkColumns, work: Workload, kernels: Kernels, growth: flo
         Entries that X will have over those of the columns built here.
     """
     sample, seconds = _sample(columns)
+    return estimate_from(sample, seconds, work, kernels, growth)
+
+
+def estimate_from(
+    sample: sparse.csr_array, seconds: float, work: Workload, kernels: Kernels, growth: float = 1.0
+) -> Estimate:
+    """Estimate from rows of X, which took so many seconds, and one pass over them; parameters as above."""
     share = work.n_nodes / sample.shape[0]
     nnz = int(min(growth * sample.nnz * share, work.n_nodes**2))
     passes = work.levels * min(TYPICAL_PASSES, work.settings.max_iter)

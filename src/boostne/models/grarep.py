@@ -1,0 +1,159 @@
+"""GraRep: one factorisation for each number of steps."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from boostne.connectivity import StepRows, grarep_steps
+from boostne.decompositions import truncated_svd
+from boostne.errors import ParameterError
+from boostne.graph import Graph
+from boostne.kernels import available_threads
+from boostne.memory import available_memory, check_memory
+from boostne.models.base import Capabilities
+from boostne.models.decomposed import DecompositionEmbedder
+from boostne.models.parameters import check_integer, check_number
+from boostne.progress import Progress, Report
+
+SAMPLED_ROWS = 64
+# While the singular vectors are found: a value and a column, and the value again in float64.
+ENTRY_BYTES = 16
+
+
+class GraRep(DecompositionEmbedder):
+    """Singular vectors of the log-probabilities of walks of one step, of two, … of K.
+
+    ``X_p = max( log( S^p_ij / Σ_t S^p_tj ) - log b , 0 ) ~ U_p Σ_p V_p^T``,  ``S = D^-1 A``;  the embedding is
+    ``[U_1 √Σ_1 … U_K √Σ_K]``.
+
+    Parameters
+    ----------
+    dimensions : int, default=128
+        d, the length of a vector; a multiple of ``steps``.
+    steps : int, default=8
+        K.
+    shift : float, optional
+        b; by default 1/n, where n counts the nodes that have an edge.
+    dtype : {"float32", "float64"}, default="float32"
+        Precision of X and of the vectors; the singular vectors are found in float64.
+    threads : int, optional
+        Threads that build X; by default every core. The result is the same, bit for bit, for any number.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed of the solver's start. Other seeds change the last digits only.
+
+    Attributes
+    ----------
+    embedding_ : Embedding
+        Vectors (n, d) with the ids of their nodes; level p has the d / K columns of step p.
+    singular_values_ : ndarray of shape (K, d / K)
+        Of ``X_1 … X_K``.
+    nnz_ : ndarray of shape (K,)
+        Entries of ``X_1 … X_K``.
+
+    Notes
+    -----
+    The powers of S fill up, and with them X: up to n² entries for a walk of many steps. The powers are built
+    by blocks of rows; as many of ``X_1 … X_K`` are held at a time as there is memory for.
+
+    **Differences from the paper.** None. The columns of a step are not normalised before the steps are joined.
+
+    References
+    ----------
+    S. Cao, W. Lu, Q. Xu: "GraRep: Learning Graph Representations with Global Structural Information", CIKM 2015.
+
+    Examples
+    --------
+    >>> from boostne import GraRep
+    >>> model = GraRep(dimensions=4, steps=2)
+    >>> model.fit_transform([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")]).shape
+    (4, 4)
+    >>> model.embedding_.levels.tolist()
+    [2, 2]
+    """
+
+    capabilities = Capabilities(
+        weights=True,
+        direction=False,
+        engines=("local",),
+        cost="X: K·m·n, vectors: nnz(X)·d per iteration",
+        paper="Cao, Lu, Xu 2015",
+    )
+
+    def __init__(
+        self,
+        dimensions: int = 128,
+        *,
+        steps: int = 8,
+        shift: float | None = None,
+        dtype: Any = "float32",
+        threads: int | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.dimensions = dimensions
+        self.steps = steps
+        self.shift = shift
+        self.dtype = dtype
+        self.threads = threads
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_integer("steps", self.steps, 1)
+        if self.shift is not None:
+            check_number("shift", self.shift, 0, strict=True)
+        if self.threads is not None:
+            check_integer("threads", self.threads, 1)
+        if self.dimensions % self.steps:
+            raise ParameterError(
+                "dimensions must be a multiple of steps, so that all steps are equally wide; got "
+                f"dimensions={self.dimensions} and steps={self.steps}"
+            )
+
+    def _widths(self) -> list[int]:
+        return [self.dimensions // self.steps] * self.steps
+
+    def _embed(self, graph: Graph, seed: int, report: Report) -> NDArray[Any]:
+        width = self.dimensions // self.steps
+        vectors = np.empty((graph.n_nodes, self.dimensions))
+        self.singular_values_ = np.empty((self.steps, width))
+        self.nnz_ = np.empty(self.steps, np.int64)
+        for first, last in self._groups(graph):
+            for p, X in enumerate(self._matrices(graph, first, last, report), start=first):
+                report(Progress("vectors", (p - 1) / self.steps, f"step {p}/{self.steps}"))
+                U, s, _ = truncated_svd(X, width, seed=seed)
+                vectors[:, (p - 1) * width : p * width] = U * np.sqrt(s)
+                self.singular_values_[p - 1], self.nnz_[p - 1] = s, X.nnz
+        return vectors
+
+    def _rows(self, graph: Graph, steps: int) -> StepRows:
+        return StepRows(graph, steps=steps, shift=self.shift, dtype=self.dtype)
+
+    def _matrices(self, graph: Graph, first: int, last: int, report: Report) -> list[sparse.csr_array]:
+        def tell(done: int, n: int) -> None:
+            report(Progress("connectivity", done / n, f"steps {first} to {last}, {done:,} of {n:,} rows"))
+
+        threads = self.threads or available_threads()
+        return grarep_steps(self._rows(graph, last), first=first, threads=threads, progress=tell)
+
+    def _groups(self, graph: Graph) -> list[tuple[int, int]]:
+        """First and last step of each group whose matrices fit into memory together."""
+        n = graph.n_nodes
+        sample = self._rows(graph, self.steps)(range(min(SAMPLED_ROWS, n)))
+        entries = [n / min(SAMPLED_ROWS, n) * sum(len(at) for at, _ in rows) for rows in sample]
+        needed = [min(count, n**2) * ENTRY_BYTES for count in entries]
+        check_memory(
+            max(needed),
+            f"{max(entries):,.0f} entries of GraRep's X",
+            "Lower steps, so that walks reach fewer nodes, or raise shift; SpectralClustering needs the edges alone.",
+        )
+        room = available_memory() or np.inf
+        groups = [(1, 1)]
+        for p in range(2, self.steps + 1):
+            first, last = groups[-1]
+            if sum(needed[first - 1 : p]) <= room:
+                groups[-1] = first, p
+            else:
+                groups.append((last + 1, p))
+        return groups
