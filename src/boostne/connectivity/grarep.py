@@ -5,8 +5,7 @@
 The powers of S fill up, so they are never held: a block of their rows is, ``S^p[rows] = S^(p-1)[rows] S``.
 """
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from boostne.connectivity.adjacency import transition
-from boostne.connectivity.rows import RowCollector
+from boostne.connectivity.rows import RowCollector, blocks_in_order
 from boostne.graph import Graph
 
 BLOCK_BYTES = 1 << 23  # of the dense rows that one thread holds
@@ -109,23 +108,12 @@ def grarep_steps(
 ) -> list[sparse.csr_array]:
     """Return ``X_first … X_K``, in one pass over the rows; parameters as for :func:`grarep`."""
     collectors = [RowCollector(rows.n, rows.dtype) for _ in range(first, rows.steps + 1)]
-    for last, block in _blocks(rows, first, threads):
-        for collector, part in zip(collectors, block, strict=True):
+    for block, made in blocks_in_order(lambda part: rows(part, first), rows.n, rows.block_rows(), threads):
+        for collector, part in zip(collectors, made, strict=True):
             collector.extend(part)
         if progress is not None:
-            progress(last, rows.n)
+            progress(block.stop, rows.n)
     return [collector.finish() for collector in collectors]
-
-
-def _blocks(rows: StepRows, first: int, threads: int) -> Iterator[tuple[int, list[list[Row]]]]:
-    """Blocks of rows in order, with at most ``threads`` under way."""
-    size = rows.block_rows()
-    ranges = [range(begin, min(begin + size, rows.n)) for begin in range(0, rows.n, size)]
-    with ThreadPoolExecutor(threads) as pool:
-        for batch in range(0, len(ranges), threads):
-            group = ranges[batch : batch + threads]
-            for block, made in zip(group, pool.map(lambda part: rows(part, first), group), strict=True):
-                yield block.stop, made
 
 
 def _positive(row: NDArray[Any]) -> Row:

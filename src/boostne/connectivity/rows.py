@@ -1,14 +1,28 @@
 """Putting a sparse matrix together row by row without holding it twice."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+Block = TypeVar("Block")
+
 FIRST_CAPACITY = 1 << 16
 GROWTH = 1.5
+
+
+def blocks_in_order(
+    build: Callable[[range], Block], n_rows: int, size: int, threads: int
+) -> Iterator[tuple[range, Block]]:
+    """Build blocks of ``size`` rows and give them back in order, with at most ``threads`` of them under way."""
+    blocks = [range(first, min(first + size, n_rows)) for first in range(0, n_rows, size)]
+    with ThreadPoolExecutor(threads) as pool:
+        for batch in range(0, len(blocks), threads):
+            group = blocks[batch : batch + threads]
+            yield from zip(group, pool.map(build, group), strict=True)
 
 
 class RowCollector:

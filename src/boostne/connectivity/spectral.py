@@ -6,7 +6,6 @@ With ``N = D^-1/2 A D^-1/2`` and its h largest eigenvalues ``λ`` and eigenvecto
 """
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from boostne.connectivity.adjacency import inverse_root_degrees, normalized_adjacency
-from boostne.connectivity.rows import RowCollector
+from boostne.connectivity.rows import RowCollector, blocks_in_order
 from boostne.decompositions import lanczos
 from boostne.errors import ParameterError
 from boostne.graph import Graph
@@ -154,28 +153,17 @@ def spectral_deepwalk(
     values, vectors = leading_eigenpairs(graph, eigenpairs, seed)
     scale = np.sqrt(graph.volume / negative * window_filter(values, window))
     F = (inverse_root_degrees(graph)[:, None] * vectors * scale).astype(dtype)
-    collector = RowCollector(graph.n_nodes, dtype)
-    with threadpool_limits(limits=1, user_api="blas"):
-        for last, block in _row_blocks(F, threads):
-            collector.extend(block)
-            if progress is not None:
-                progress(last, graph.n_nodes)
-    return collector.finish()
+    size = max(1, BLOCK_BYTES // (len(F) * F.itemsize))
 
-
-def _row_blocks(F: NDArray[Any], threads: int) -> Iterator[tuple[int, list[tuple[Any, Any]]]]:
-    """Rows of ``log max(F F^T, 1)``, in order, with at most ``threads`` blocks under way."""
-    n = len(F)
-    size = max(1, BLOCK_BYTES // (n * F.itemsize))
-
-    def build(first: int) -> list[tuple[Any, Any]]:
-        M = F[first : first + size] @ F.T
+    def build(rows: range) -> list[tuple[Any, Any]]:
+        M = F[rows.start : rows.stop] @ F.T
         positions = [np.flatnonzero(row > 1) for row in M]
         return [(at.astype(np.int32), np.log(row[at])) for at, row in zip(positions, M, strict=True)]
 
-    with ThreadPoolExecutor(threads) as pool:
-        starts = list(range(0, n, size))
-        for batch in range(0, len(starts), threads):
-            group = starts[batch : batch + threads]
-            for first, block in zip(group, pool.map(build, group), strict=True):
-                yield min(first + size, n), block
+    collector = RowCollector(graph.n_nodes, dtype)
+    with threadpool_limits(limits=1, user_api="blas"):
+        for rows, made in blocks_in_order(build, len(F), size, threads):
+            collector.extend(made)
+            if progress is not None:
+                progress(rows.stop, len(F))
+    return collector.finish()
