@@ -15,8 +15,8 @@ from scipy import sparse
 from boostne.connectivity.rows import RowCollector
 from boostne.graph import Graph
 from boostne.kernels import Kernels, get_kernels
+from boostne.kernels.native import BLOCK_COLUMNS
 
-BLOCK_COLUMNS = 16
 CHUNK_BYTES = 1 << 25  # room for the columns that are built between two looks at the clock
 
 Progress = Callable[[int, int], None]

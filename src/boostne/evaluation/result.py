@@ -2,6 +2,7 @@
 
 import csv
 import io
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, cast
@@ -21,7 +22,7 @@ RULES = {
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class Scores(ABC):
     """What the results of all evaluations share.
 
     Attributes
@@ -67,9 +68,9 @@ class Scores:
         names = self.scores.dtype.names or ()
         return [dict(zip(names, row, strict=True)) for row in self.scores.tolist()]
 
+    @abstractmethod
     def table(self) -> str:
         """Return the means and standard deviations as text, with the protocol above them."""
-        raise NotImplementedError
 
     def __str__(self) -> str:
         return self.table()

@@ -9,9 +9,10 @@ from scipy import sparse
 
 from boostne.boosting import Settings, random_start
 from boostne.connectivity import WalkColumns
-from boostne.connectivity.deepwalk import BLOCK_COLUMNS, CHUNK_BYTES
+from boostne.connectivity.deepwalk import CHUNK_BYTES
 from boostne.engines import LocalEngine
 from boostne.kernels import Kernels
+from boostne.kernels.native import BLOCK_COLUMNS
 
 SAMPLED_BLOCKS = 8
 TYPICAL_PASSES = 14  # of a level at the default tolerance
