@@ -2,14 +2,9 @@
 
 #include <cstring>
 
+#include "api.h"
 #include "parallel.h"
 #include "row_kernels.h"
-
-#if defined(_WIN32)
-#define BOOSTNE_API extern "C" __declspec(dllexport)
-#else
-#define BOOSTNE_API extern "C" __attribute__((visibility("default")))
-#endif
 
 namespace boostne {
 namespace {
