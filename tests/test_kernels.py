@@ -1,6 +1,7 @@
 """Every kernel on every instruction set of this machine against its readable twin, and the twin against loops."""
 
-from functools import cache
+from functools import cache, reduce
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from boostne.engines import LocalEngine
 from boostne.errors import ParameterError
 from boostne.kernels import get_kernels, instruction_set, native, sharded
 from boostne.kernels.reference import ReferenceKernels, gram_of
+from boostne.kernels.shard_sums import join, total, total_in_order, tree_nodes
 from boostne.kernels.sharded import ShardedCSR, cut_rows
 
 WIDTHS = [8, 16, 32, 48, 128]
@@ -96,10 +98,16 @@ def close(actual, expected, dtype, name):
     np.testing.assert_allclose(actual, expected, rtol=0, atol=TOLERANCE[dtype] * scale, err_msg=name)
 
 
+def summed(swept):
+    """Add up what a pass returns for its shards."""
+    parts, grams = swept
+    return total(parts), total_in_order(grams)
+
+
 def run_sweep(kernels, matrix, width, dtype, inner=3):
     U, V = factors(matrix, width, dtype)
-    C, gram = kernels.sweep(ShardedCSR.from_csr(matrix.astype(dtype)), V, gram_of(V), U, inner=inner)
-    return U, C, gram
+    R = ShardedCSR.from_csr(matrix.astype(dtype))
+    return U, *summed(kernels.sweep(R, V, gram_of(V), U, inner=inner))
 
 
 def run_hals(kernels, matrix, width, dtype, inner=3):
@@ -118,7 +126,7 @@ def run_extrapolate(kernels, matrix, width, dtype, step=0.7):
 def run_deflate(kernels, matrix, width, dtype):
     U, V = factors(matrix, width, dtype)
     R = ShardedCSR.from_csr(matrix.astype(dtype))
-    norm2 = kernels.deflate(R, U * U.dtype.type(2 / width), V)
+    norm2 = kernels.deflate(R, U * U.dtype.type(2 / width), V).sum()
     return R.to_csr(), norm2, R.indptr, R.nnz
 
 
@@ -214,7 +222,8 @@ class TestSweep:
         U, V = factors(matrix, 16, dtype)
         U += 1
         V[:, [0, 5]] = 0
-        C, gram = get_kernels(isa).sweep(ShardedCSR.from_csr(matrix.astype(dtype)), V, gram_of(V), U, inner=2)
+        R = ShardedCSR.from_csr(matrix.astype(dtype))
+        C, gram = summed(get_kernels(isa).sweep(R, V, gram_of(V), U, inner=2))
         for array in (U, C, gram):
             assert not array[:, [0, 5]].any()
         assert (np.delete(U, [0, 5], axis=1) > 0).any(axis=0).all()
@@ -232,6 +241,32 @@ class TestSweep:
         assert (U >= 0).all()
         assert (C >= 0).all()
         assert (U > 0).any()
+
+
+@pytest.mark.parametrize("isa", EVERY)
+@pytest.mark.parametrize("shards", [1, 2, 3, 6, 8, 13, 16])
+@pytest.mark.parametrize("holders", [1, 2, 3, 5])
+def test_shards_add_up_the_same_wherever_they_are(isa, shards, holders, dtype):
+    matrix = BIG.astype(dtype)
+    cuts = np.linspace(0, matrix.shape[0], shards + 1).astype(np.int64)
+    U, V = factors(matrix, 16, dtype)
+    kernels = get_kernels(isa)
+
+    def sweep(first, last):
+        rows = slice(cuts[first], cuts[last])
+        part = ShardedCSR.from_csr(matrix[rows], cuts=cuts[first : last + 1] - cuts[first], first_shard=first)
+        mine = U[rows].copy()
+        parts, grams = kernels.sweep(part, V, gram_of(V), mine, inner=2)
+        assert [(node.level, node.index) for node in parts] == tree_nodes(first, last - first)
+        return parts, grams, mine
+
+    bounds = np.unique(np.linspace(0, shards, holders + 1).astype(int))
+    held = [sweep(first, last) for first, last in pairwise(bounds)]
+    whole, grams, rows = sweep(0, shards)
+    np.testing.assert_array_equal(total(reduce(join, [parts for parts, _, _ in held])), total(whole))
+    np.testing.assert_array_equal(np.concatenate([gram for _, gram, _ in held]), grams)
+    np.testing.assert_array_equal(np.concatenate([mine for _, _, mine in held]), rows)
+    close(total(whole), matrix.T.astype(float) @ rows.astype(float), dtype, "C")
 
 
 @pytest.mark.parametrize("isa", EVERY)
@@ -280,7 +315,7 @@ class TestDeflate:
         U[:, 0], V[:, 0] = [1, 1, 2, 1], [1, 1, 1, 2]
         matrix = ShardedCSR.from_csr(sparse.csr_array(R))
         assert matrix.n_shards > 1
-        norm2 = get_kernels(isa).deflate(matrix, U, V)
+        norm2 = get_kernels(isa).deflate(matrix, U, V).sum()
         left = matrix.to_csr()
         np.testing.assert_array_equal(left.toarray(), [[2, 0, 0, 3], [0] * 4, [0] * 4, [0, 3, 0, 0]])
         np.testing.assert_array_equal(left.indices, [0, 3, 1])
@@ -297,7 +332,7 @@ class TestDeflate:
             U, V = factors(matrix, 8, dtype, seed)
             U *= U.dtype.type(0.1)
             before = R.nnz
-            norm2 = get_kernels(isa).deflate(R, U, V)
+            norm2 = get_kernels(isa).deflate(R, U, V).sum()
             expected = reference.residual(expected, U, V)
             close(R.to_csr().toarray(), expected, dtype, f"step {seed}")
             assert R.to_csr().has_sorted_indices
@@ -309,9 +344,9 @@ class TestDeflate:
         matrix = MATRICES["plain"].astype(dtype)
         U, V = (np.full((rows, 8), 2, dtype) for rows in matrix.shape)
         R = ShardedCSR.from_csr(matrix)
-        assert get_kernels(isa).deflate(R, U, V) == 0
+        assert get_kernels(isa).deflate(R, U, V).sum() == 0
         assert R.nnz == 0
-        assert get_kernels(isa).deflate(R, U, V) == 0
+        assert get_kernels(isa).deflate(R, U, V).sum() == 0
 
     @pytest.mark.parametrize("bad", [np.nan, np.inf])
     def test_a_bad_number_is_not_swallowed(self, isa, dtype, bad):

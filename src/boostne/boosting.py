@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.engines.base import Context, Engine
+from boostne.engines.base import Context, Engine, LevelLost
 
 # Extrapolated HALS, after Ang and Gillis (2019), on V alone: the step grows while the objective falls, and
 # shrinks when a pass has to be taken back.
@@ -119,37 +119,53 @@ def boost(
         if engine.norm2 <= rounding:  # what is left are rounding errors
             yield _empty_level(engine, settings.components)
             continue
-        context = engine.begin(start(level))
-        objective, n_iter = _factorise(
-            engine, context, settings, lambda *at, i=level: progress and progress(i, *at)
-        )
+        context, U, V, history, n_iter = _solve(engine, settings, start, level, progress)
         engine.deflate(context)
         if not np.isfinite(engine.norm2):
             raise FloatingPointError(f"level {level + 1} of {levels}: the residual is no longer finite")
-        U, V = balance(*engine.collect(context))
-        yield Level(U, V, objective, n_iter, float(np.sqrt(engine.norm2)), engine.nnz)
+        yield Level(U, V, history, n_iter, float(np.sqrt(engine.norm2)), engine.nnz)
 
 
-def balance(U: NDArray[Any], V: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Scale the columns of U and V to equal norms; ``U V^T`` stays.
+def _solve(
+    engine: Engine, settings: Settings, start: Start, level: int, progress: Progress | None
+) -> tuple[Context, NDArray[Any], NDArray[Any], NDArray[np.float64], int]:
+    """Find the factors of one level, in balance; where the engine lost them on the way, from the start again."""
+    while True:
+        try:
+            context = engine.begin(start(level))
+            history, n_iter, gram_u = _factorise(
+                engine, context, settings, lambda *at: progress and progress(level, *at)
+            )
+            engine.scale(context, balance(gram_u, context.gram))
+            return context, *engine.collect(context), history, n_iter
+        except LevelLost:
+            continue
+
+
+def balance(gram_u: NDArray[np.float64], gram_v: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what to multiply U's columns by, and divide V's by, for equal norms; ``U V^T`` stays.
 
     The factorisation fixes the product, not how its scale is shared. Equal shares make the embedding independent
-    of where the solver started, and a regularised classifier depends on them.
+    of where the solver started, and a regularised classifier depends on them. A component without a share in the
+    product gets 0.
+
+    Parameters
+    ----------
+    gram_u, gram_v : ndarray
+        ``U^T U`` and ``V^T V``; their diagonals are the squared norms.
     """
-    norm_u = np.sqrt(np.einsum("ij,ij->j", U, U, dtype=np.float64))
-    norm_v = np.sqrt(np.einsum("ij,ij->j", V, V, dtype=np.float64))
-    alive = (norm_u > 0) & (norm_v > 0)
-    ratio = np.sqrt(np.divide(norm_v, norm_u, out=np.zeros_like(norm_u), where=alive)).astype(U.dtype)
-    U *= ratio
-    V *= np.divide(1, ratio, out=np.zeros_like(ratio), where=alive)
-    return U, V
+    norm2_u, norm2_v = np.diag(gram_u), np.diag(gram_v)
+    alive = (norm2_u > 0) & (norm2_v > 0)
+    quotient = np.divide(norm2_v, norm2_u, out=np.zeros_like(norm2_u), where=alive)
+    return np.asarray(np.sqrt(np.sqrt(quotient)))
 
 
 def _factorise(
     engine: Engine, context: Context, settings: Settings, progress: Callable[[int, float], object]
-) -> tuple[NDArray[np.float64], int]:
-    """Solve one level; returns the objective after each pass that was kept, and the number of passes."""
+) -> tuple[NDArray[np.float64], int, NDArray[np.float64]]:
+    """Solve one level; returns the objective after each pass that was kept, the number of passes, and ``U^T U``."""
     norm2 = engine.norm2
+    gram_u = np.zeros_like(context.gram)
     history: list[float] = []
     seeded: set[int] = set()
     step, largest, stepped = FIRST_STEP, 1.0, False
@@ -166,15 +182,16 @@ def _factorise(
             engine.retreat(context)
             continue
         gain = history[-1] - objective if history else np.inf
+        gram_u = swept.gram
         history.append(objective)
-        revived = _revive(engine, context, swept.gram, seeded)
+        revived = _revive(engine, context, gram_u, seeded)
         if gain < settings.tol and not revived:
             break
         stepped = len(history) > 1 and n_iter < settings.max_iter - 1
         engine.extrapolate(context, step if stepped else 0.0)
         if stepped:
             step = min(step * STEP_GROWTH, largest)
-    return np.array(history), n_iter
+    return np.array(history), n_iter, gram_u
 
 
 def _revive(engine: Engine, context: Context, gram_u: NDArray[np.float64], seeded: set[int]) -> bool:

@@ -5,21 +5,18 @@ after Qiu et al., "Network Embedding as Matrix Factorization" (NetMF). T is the 
 samples; the maximum with 1 is the shift to non-negative values that NetMF introduced.
 """
 
-from collections.abc import Callable
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.connectivity.rows import RowCollector
+from boostne.connectivity.rows import Progress, Rows, collect_rows
 from boostne.graph import Graph
 from boostne.kernels import Kernels, get_kernels
 from boostne.kernels.native import BLOCK_COLUMNS
 
 CHUNK_BYTES = 1 << 25  # room for the columns that are built between two looks at the clock
-
-Progress = Callable[[int, int], None]
 
 
 class WalkColumns:
@@ -46,17 +43,33 @@ class WalkColumns:
         self.n = graph.n_nodes
         self.dtype = np.dtype(dtype)
         inverse = np.divide(1, degrees, out=np.zeros_like(degrees), where=degrees > 0)
-        self._indptr = A.indptr.astype(np.int64)
-        self._indices = A.indices.astype(np.int32)
-        self._weights = A.data.astype(self.dtype) if graph.weighted else None
+        self._indptr = A.indptr.astype(np.int64, copy=False)
+        self._indices = A.indices.astype(np.int32, copy=False)
+        self._weights = A.data.astype(self.dtype, copy=False) if graph.weighted else None
         self._inverse_degree = inverse.astype(self.dtype)
         self._scale = (graph.volume / (negative * window) * inverse).astype(self.dtype)
         self._window = window
-        self._kernels = kernels or get_kernels()
+        self._kernels: Kernels | None = kernels or get_kernels()
 
-    def __call__(self, columns: range) -> list[tuple[NDArray[np.int32], NDArray[Any]]]:
+    def __getstate__(self) -> dict[str, Any]:
+        # On its way to another machine: the kernels are looked up there.
+        return {**self.__dict__, "_kernels": None}
+
+    def with_threads(self, threads: int) -> Self:
+        """Return the same columns, made by this machine's kernels."""
+        made = copy(self)
+        made._kernels = get_kernels(threads=threads)
+        return made
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the arrays."""
+        return sum(array.nbytes for array in self.__dict__.values() if isinstance(array, np.ndarray))
+
+    def __call__(self, columns: range) -> Rows:
         """Return the positive entries of the given columns, as row numbers and values."""
-        return self._kernels.walk_columns(
+        kernels = self._kernels or get_kernels()
+        return kernels.walk_columns(
             self._indptr,
             self._indices,
             self._weights,
@@ -66,7 +79,7 @@ class WalkColumns:
             columns,
         )
 
-    def chunk_columns(self) -> int:
+    def chunk_rows(self) -> int:
         """Return how many columns to ask for at a time: few enough to stay small beside X."""
         per_column = self.n * (self.dtype.itemsize + np.dtype(np.int32).itemsize)
         blocks = CHUNK_BYTES // (per_column * BLOCK_COLUMNS)
@@ -88,11 +101,4 @@ def exact_deepwalk(columns: WalkColumns, progress: Progress | None = None) -> sp
     csr_array of shape (n, n)
         Non-negative, symmetric up to rounding.
     """
-    collector = RowCollector(columns.n, columns.dtype)
-    size = columns.chunk_columns()
-    for first in range(0, columns.n, size):
-        last = min(first + size, columns.n)
-        collector.extend(columns(range(first, last)))
-        if progress is not None:
-            progress(last, columns.n)
-    return collector.finish()
+    return collect_rows(columns, progress)

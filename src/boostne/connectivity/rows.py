@@ -1,24 +1,74 @@
-"""Putting a sparse matrix together row by row without holding it twice."""
+"""Rows of a sparse matrix: what makes them, and how they are put together without holding the matrix twice."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 Block = TypeVar("Block")
+Rows = list[tuple[NDArray[np.int32], NDArray[Any]]]  # of each row the columns and the values
+Progress = Callable[[int, int], None]
 
 FIRST_CAPACITY = 1 << 16
 GROWTH = 1.5
 
 
+class RowSource(Protocol):
+    """Makes rows of X wherever it is sent, always the same ones; it holds arrays, and nothing of one machine."""
+
+    @property
+    def n(self) -> int:
+        """Rows and columns of X."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Number type of X."""
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that it takes."""
+
+    def __call__(self, rows: range, /) -> Rows:
+        """Return the positive entries of some rows, columns ascending."""
+
+    def chunk_rows(self) -> int:
+        """Return how many rows to ask for at a time: few enough to stay small beside X."""
+
+    def with_threads(self, threads: int) -> Self:
+        """Return the same source for this machine, with so many of its threads."""
+
+
+def collect_rows(source: RowSource, progress: Progress | None = None) -> sparse.csr_array:
+    """Build the whole X; the memory needed beside it is that of one chunk of rows.
+
+    Parameters
+    ----------
+    source : RowSource
+        What makes the rows.
+    progress : callable, optional
+        Called as ``progress(done, n)`` after each chunk.
+    """
+    collector = RowCollector(source.n, source.dtype)
+    for rows in chunks(range(source.n), source.chunk_rows()):
+        collector.extend(source(rows))
+        if progress is not None:
+            progress(rows.stop, source.n)
+    return collector.finish()
+
+
+def chunks(rows: range, size: int) -> list[range]:
+    """Cut a range into ranges of ``size``, the last of which may be shorter."""
+    return [range(first, min(first + size, rows.stop)) for first in range(rows.start, rows.stop, size)]
+
+
 def blocks_in_order(
-    build: Callable[[range], Block], n_rows: int, size: int, threads: int
+    build: Callable[[range], Block], n_rows: int, size: int, threads: int, first: int = 0
 ) -> Iterator[tuple[range, Block]]:
     """Build blocks of ``size`` rows and give them back in order, with at most ``threads`` of them under way."""
-    blocks = [range(first, min(first + size, n_rows)) for first in range(0, n_rows, size)]
+    blocks = chunks(range(first, n_rows), size)
     with ThreadPoolExecutor(threads) as pool:
         for batch in range(0, len(blocks), threads):
             group = blocks[batch : batch + threads]
@@ -48,6 +98,34 @@ class RowCollector:
             self._indices[begin:end] = indices
             self._data[begin:end] = values
             self._ends.append(end)
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Entries of each row."""
+        ends = np.array(self._ends, np.int64)
+        return ends[1:] - ends[:-1]
+
+    def keep(self, first: int, last: int) -> None:
+        """Drop all rows but those from ``first`` to ``last - 1``."""
+        begin, end = self._ends[first], self._ends[last]
+        if begin:
+            self._indices[: end - begin] = self._indices[begin:end]
+            self._data[: end - begin] = self._data[begin:end]
+        self._ends = [at - begin for at in self._ends[first : last + 1]]
+        self._resize(end - begin)
+
+    def prepend(self, counts: NDArray[np.int64], parts: Iterable[Rows]) -> None:
+        """Put rows before the others; ``counts`` are their entries, ``parts`` the rows themselves."""
+        room, size = int(counts.sum()), self._ends[-1]
+        self._resize(room + size)
+        self._indices[room:] = self._indices[:size]
+        self._data[room:] = self._data[:size]
+        ends = np.concatenate([[0], np.cumsum(counts)]).tolist()
+        rows = (row for part in parts for row in part)
+        for begin, end, (indices, values) in zip(ends, ends[1:], rows, strict=False):
+            self._indices[begin:end] = indices
+            self._data[begin:end] = values
+        self._ends = ends[:-1] + [room + at for at in self._ends]
 
     def finish(self) -> sparse.csr_array:
         """Return the matrix; the collector is empty afterwards."""

@@ -5,7 +5,8 @@ With ``N = D^-1/2 A D^-1/2`` and its h largest eigenvalues ``λ`` and eigenvecto
 ``X = log max( vol(G) / b · D^-1/2 Q f(Λ) Q^T D^-1/2 , 1 )``,  ``f(λ) = max((λ + λ^2 + … + λ^T) / T, 0)``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from boostne.connectivity.adjacency import inverse_root_degrees, normalized_adjacency
-from boostne.connectivity.rows import RowCollector, blocks_in_order
+from boostne.connectivity.rows import Progress, Rows, blocks_in_order, collect_rows
 from boostne.decompositions import lanczos
 from boostne.errors import ParameterError
 from boostne.graph import Graph
@@ -21,8 +22,6 @@ from boostne.graph import Graph
 DENSE_SIZE = 256  # nodes of a component that is solved as a dense matrix
 FLOOR = -1.5  # below all eigenvalues of the normalised adjacency
 BLOCK_BYTES = 1 << 23  # of the dense rows that one thread holds
-
-Progress = Callable[[int, int], None]
 
 
 def window_filter(eigenvalues: NDArray[np.float64], window: int) -> NDArray[np.float64]:
@@ -113,6 +112,79 @@ def _check_eigenpairs(n_eigenpairs: int, n_nodes: int, n_components: int) -> Non
         )
 
 
+@dataclass(frozen=True)
+class SpectralRows:
+    """Makes rows of ``X = log max(F F^T, 1)``.
+
+    Attributes
+    ----------
+    F : ndarray of shape (n, h)
+        ``sqrt(vol(G) / b) D^-1/2 Q f(Λ)^1/2``.
+    threads : int
+        Blocks of rows built side by side.
+    """
+
+    F: NDArray[Any]
+    threads: int
+
+    @property
+    def n(self) -> int:
+        """Rows and columns of X."""
+        return len(self.F)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Number type of X."""
+        return self.F.dtype
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of F."""
+        return self.F.nbytes
+
+    def with_threads(self, threads: int) -> "SpectralRows":
+        """Return the same rows, so many blocks of them at a time."""
+        return replace(self, threads=threads)
+
+    def chunk_rows(self) -> int:
+        """Return how many rows to ask for at a time."""
+        return self._block_rows() * self.threads
+
+    def __call__(self, rows: range) -> Rows:
+        """Return the positive entries of some rows.
+
+        Blocks begin at multiples of their size, whatever is asked for: the last bits of a matrix product depend
+        on the shape of the block.
+        """
+        from threadpoolctl import threadpool_limits
+
+        size = self._block_rows()
+        begin, end = rows.start - rows.start % size, min(-(-rows.stop // size) * size, self.n)
+        made: Rows = []
+        with threadpool_limits(limits=1, user_api="blas"):
+            for _, block in blocks_in_order(self._block, end, size, self.threads, begin):
+                made.extend(block)
+        return made[rows.start - begin : rows.stop - begin]
+
+    def _block_rows(self) -> int:
+        return int(max(1, BLOCK_BYTES // (self.n * self.F.itemsize)))
+
+    def _block(self, rows: range) -> Rows:
+        M = self.F[rows.start : rows.stop] @ self.F.T
+        positions = [np.flatnonzero(row > 1) for row in M]
+        return [(at.astype(np.int32), np.log(row[at])) for at, row in zip(positions, M, strict=True)]
+
+
+def spectral_rows(
+    graph: Graph, *, window: int, negative: float, eigenpairs: int, dtype: Any, seed: int, threads: int
+) -> SpectralRows:
+    """Solve for the eigenpairs and return what makes X from them; parameters as in :func:`spectral_deepwalk`."""
+    values, vectors = leading_eigenpairs(graph, eigenpairs, seed)
+    scale = np.sqrt(graph.volume / negative * window_filter(values, window))
+    F = (inverse_root_degrees(graph)[:, None] * vectors * scale).astype(dtype)
+    return SpectralRows(F, threads)
+
+
 def spectral_deepwalk(
     graph: Graph,
     *,
@@ -148,22 +220,13 @@ def spectral_deepwalk(
     csr_array of shape (n, n)
         Non-negative.
     """
-    from threadpoolctl import threadpool_limits
-
-    values, vectors = leading_eigenpairs(graph, eigenpairs, seed)
-    scale = np.sqrt(graph.volume / negative * window_filter(values, window))
-    F = (inverse_root_degrees(graph)[:, None] * vectors * scale).astype(dtype)
-    size = max(1, BLOCK_BYTES // (len(F) * F.itemsize))
-
-    def build(rows: range) -> list[tuple[Any, Any]]:
-        M = F[rows.start : rows.stop] @ F.T
-        positions = [np.flatnonzero(row > 1) for row in M]
-        return [(at.astype(np.int32), np.log(row[at])) for at, row in zip(positions, M, strict=True)]
-
-    collector = RowCollector(graph.n_nodes, dtype)
-    with threadpool_limits(limits=1, user_api="blas"):
-        for rows, made in blocks_in_order(build, len(F), size, threads):
-            collector.extend(made)
-            if progress is not None:
-                progress(rows.stop, len(F))
-    return collector.finish()
+    rows = spectral_rows(
+        graph,
+        window=window,
+        negative=negative,
+        eigenpairs=eigenpairs,
+        dtype=dtype,
+        seed=seed,
+        threads=threads,
+    )
+    return collect_rows(rows, progress)

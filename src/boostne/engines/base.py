@@ -44,6 +44,10 @@ class Pass:
     gram: NDArray[np.float64]
 
 
+class LevelLost(Exception):  # noqa: N818
+    """Raised where the factors of the level in hand are gone; the engine is ready for the level to begin again."""
+
+
 class Engine(ABC):
     """Holds the residual R; see the module's text for the division of labour."""
 
@@ -96,9 +100,21 @@ class Engine(ABC):
         """Give one component of V new values."""
 
     @abstractmethod
+    def scale(self, context: Context, ratio: NDArray[np.float64]) -> None:
+        """Multiply each column of U by its ratio and divide that of V by it; where it is 0, both become 0."""
+
+    @abstractmethod
     def deflate(self, context: Context) -> None:
-        """End the level: ``R <- max(R - U V, 0)``; entries that became 0 are dropped."""
+        """End the level: ``R <- max(R - U V, 0)``; entries that became 0 are dropped.
+
+        The factors are those that :meth:`collect` returned, so that whoever keeps them can repeat it.
+        """
 
     @abstractmethod
     def collect(self, context: Context) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the level's U and V as host arrays without padding."""
+        """Return the level's U and V as host arrays without padding; called before the level is deflated."""
+
+
+def inverse_ratio(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what V is multiplied by where U is multiplied by ``ratio``; see :meth:`Engine.scale`."""
+    return np.divide(1, ratio, out=np.zeros_like(ratio), where=ratio > 0)

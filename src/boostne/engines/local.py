@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.engines.base import Context, Engine, Pass
+from boostne.engines.base import Context, Engine, Pass, inverse_ratio
 from boostne.kernels import Kernels, get_kernels
 from boostne.kernels.native import aligned_empty
+from boostne.kernels.shard_sums import total, total_in_order
 from boostne.kernels.sharded import ShardedCSR
 
 NARROW = 8  # numbers to which the row of a factor is padded: half a cache line of float32,
@@ -69,7 +70,8 @@ class LocalEngine(Engine):
 
     def sweep(self, context: Context, inner: int) -> Pass:
         """Run the fused kernel; see :meth:`Engine.sweep`."""
-        return Pass(*self._kernels.sweep(self._R, context.V, context.gram, self._U, inner=inner))
+        parts, grams = self._kernels.sweep(self._R, context.V, context.gram, self._U, inner=inner)
+        return Pass(total(parts), total_in_order(grams))
 
     def update(self, context: Context, swept: Pass, inner: int) -> float:
         """Run HALS on V; see :meth:`Engine.update`."""
@@ -91,9 +93,14 @@ class LocalEngine(Engine):
         """Overwrite a column of V; see :meth:`Engine.reseed`."""
         context.V[:, component] = values
 
+    def scale(self, context: Context, ratio: NDArray[np.float64]) -> None:
+        """Scale U and V in place; see :meth:`Engine.scale`."""
+        self._U *= ratio.astype(self.dtype)
+        context.V *= inverse_ratio(ratio).astype(self.dtype)
+
     def deflate(self, context: Context) -> None:
         """Deflate every shard in place; see :meth:`Engine.deflate`."""
-        self._norm2 = self._kernels.deflate(self._R, self._U, context.V)
+        self._norm2 = float(self._kernels.deflate(self._R, self._U, context.V).sum())
 
     def collect(self, context: Context) -> tuple[NDArray[Any], NDArray[Any]]:
         """Drop the padding; see :meth:`Engine.collect`."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.errors import ParameterError
+from boostne.kernels.shard_sums import Part
 from boostne.kernels.sharded import ShardedCSR
 
 
@@ -24,8 +25,8 @@ class Kernels(Protocol):
 
     def sweep(
         self, R: ShardedCSR, V: NDArray[Any], gram_v: NDArray[np.float64], U: NDArray[Any], *, inner: int
-    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Update U row by row, then return ``C = R^T U`` and ``U^T U``."""
+    ) -> tuple[list[Part], NDArray[np.float64]]:
+        """Update U row by row, then return ``C = R^T U`` as sums over shards and ``U^T U`` of each shard."""
 
     def hals(
         self, V: NDArray[Any], C: NDArray[Any], gram_u: NDArray[np.float64], *, inner: int
@@ -35,8 +36,8 @@ class Kernels(Protocol):
     def extrapolate(self, V: NDArray[Any], W: NDArray[Any], step: float) -> NDArray[np.float64]:
         """Replace W by ``max(V + step (V - W), 0)`` and return its Gram matrix."""
 
-    def deflate(self, R: ShardedCSR, U: NDArray[Any], V: NDArray[Any]) -> float:
-        """Replace R by ``max(R - U V^T, 0)`` and return its squared norm."""
+    def deflate(self, R: ShardedCSR, U: NDArray[Any], V: NDArray[Any]) -> NDArray[np.float64]:
+        """Replace R by ``max(R - U V^T, 0)`` and return the squared norm of each shard."""
 
     def walk_columns(
         self,

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.errors import ParameterError
+from boostne.kernels.shard_sums import Part, most_nodes, tree_nodes
 from boostne.kernels.sharded import ShardedCSR
 
 LIBRARY_NAMES = ("boostne_kernels.so", "boostne_kernels.dylib", "boostne_kernels.dll")
@@ -73,19 +74,21 @@ class NativeKernels:
 
     def sweep(
         self, R: ShardedCSR, V: NDArray[Any], gram_v: NDArray[np.float64], U: NDArray[Any], *, inner: int
-    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    ) -> tuple[list[Part], NDArray[np.float64]]:
         """Fused pass; see :meth:`boostne.kernels.reference.ReferenceKernels.sweep`."""
         n_columns, width = V.shape
-        C = aligned_empty(V.shape, V.dtype)
-        gram_u = np.empty((width, width))
-        scratch = self._scratch_for(((1 + min(self._threads, R.n_shards)) * n_columns, width), V.dtype)
+        nodes = tree_nodes(R.first_shard, R.n_shards)
+        sums = aligned_empty((len(nodes) * n_columns, width), V.dtype)
+        grams = np.empty((R.n_shards, width, width))
+        buffers = min(self._threads, R.n_shards) + most_nodes(R.first_shard, R.n_shards)
+        scratch = self._scratch_for(((1 + buffers) * n_columns, width), V.dtype)
         self._call(
-            "sweep", V.dtype, ctypes.c_int64(R.n_shards), _pointer(R.cuts), _pointer(R.indptr),
-            _pointer(R.indices), _pointer(R.data), ctypes.c_int64(n_columns), ctypes.c_int64(width),
-            ctypes.c_int(inner), _pointer(V), _pointer(gram_v), _pointer(U), _pointer(C), _pointer(gram_u),
-            _pointer(scratch),
+            "sweep", V.dtype, ctypes.c_int64(R.first_shard), ctypes.c_int64(R.n_shards), _pointer(R.cuts),
+            _pointer(R.indptr), _pointer(R.indices), _pointer(R.data), ctypes.c_int64(n_columns),
+            ctypes.c_int64(width), ctypes.c_int(inner), _pointer(V), _pointer(gram_v), _pointer(U),
+            _pointer(sums), _pointer(grams), ctypes.c_int64(buffers), _pointer(scratch),
         )  # fmt: skip
-        return C, gram_u
+        return [Part(*node, sums[i * n_columns :][:n_columns]) for i, node in enumerate(nodes)], grams
 
     def hals(
         self, V: NDArray[Any], C: NDArray[Any], gram_u: NDArray[np.float64], *, inner: int
@@ -111,7 +114,7 @@ class NativeKernels:
         )  # fmt: skip
         return gram_w
 
-    def deflate(self, R: ShardedCSR, U: NDArray[Any], V: NDArray[Any]) -> float:
+    def deflate(self, R: ShardedCSR, U: NDArray[Any], V: NDArray[Any]) -> NDArray[np.float64]:
         """Deflation; see :meth:`boostne.kernels.reference.ReferenceKernels.deflate`."""
         norms = np.empty(R.n_shards)
         self._call(
@@ -119,7 +122,7 @@ class NativeKernels:
             _pointer(R.indices), _pointer(R.data), ctypes.c_int64(V.shape[1]), _pointer(U), _pointer(V),
             _pointer(norms),
         )  # fmt: skip
-        return float(norms.sum())
+        return norms
 
     def walk_columns(
         self,

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from boostne.kernels.shard_sums import Part, join
 from boostne.kernels.sharded import ShardedCSR
 
 # Below this share of the strongest component's weight a component counts as dead.
@@ -42,20 +43,21 @@ class ReferenceKernels:
 
     def sweep(
         self, R: ShardedCSR, V: NDArray[Any], gram_v: NDArray[np.float64], U: NDArray[Any], *, inner: int
-    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    ) -> tuple[list[Part], NDArray[np.float64]]:
         """Fused pass over the residual: for each row i, ``p = R_i V``, then HALS sweeps of U_i.
 
-        U is updated in place. Returns ``C = R^T U`` with the new U, and ``U^T U``, summed shard by shard.
+        U is updated in place. Returns ``C = R^T U`` with the new U as sums over shards, which
+        :func:`boostne.kernels.shard_sums.total` adds up, and ``U^T U`` of each shard.
         """
-        C = np.zeros_like(V)
-        gram_u = np.zeros((V.shape[1], V.shape[1]))
+        parts: list[Part] = []
+        grams = np.empty((R.n_shards, V.shape[1], V.shape[1]))
         for s in range(R.n_shards):
             rows = slice(R.cuts[s], R.cuts[s + 1])
             shard = R.shard(s)
             hals_sweeps(U[rows], shard @ V, gram_v, inner)
-            C += shard.T @ U[rows]
-            gram_u += gram_of(U[rows])
-        return C, gram_u
+            parts = join(parts, [Part(0, R.first_shard + s, np.asarray(shard.T @ U[rows]))])
+            grams[s] = gram_of(U[rows])
+        return parts, grams
 
     def hals(
         self, V: NDArray[Any], C: NDArray[Any], gram_u: NDArray[np.float64], *, inner: int
@@ -69,9 +71,12 @@ class ReferenceKernels:
         W[:] = np.maximum(V + V.dtype.type(step) * (V - W), 0)
         return gram_of(W)
 
-    def deflate(self, R: ShardedCSR, U: NDArray[Any], V: NDArray[Any]) -> float:
-        """``R <- max(R - U V^T, 0)`` on R's pattern, in place; entries that became 0 are dropped."""
-        norm2 = 0.0
+    def deflate(self, R: ShardedCSR, U: NDArray[Any], V: NDArray[Any]) -> NDArray[np.float64]:
+        """``R <- max(R - U V^T, 0)`` on R's pattern, in place; entries that became 0 are dropped.
+
+        Returns the squared norm of each shard.
+        """
+        norms = np.empty(R.n_shards)
         for s in range(R.n_shards):
             shard = R.shard(s)
             rows = np.repeat(np.arange(R.cuts[s], R.cuts[s + 1]), np.diff(shard.indptr))
@@ -83,8 +88,8 @@ class ReferenceKernels:
             R.indices[span] = shard.indices[keep]
             R.data[span] = left[keep]
             pointers[:] = pointers[0] + kept_before[shard.indptr]
-            norm2 += float(np.square(left[keep], dtype=np.float64).sum())
-        return norm2
+            norms[s] = np.square(left[keep], dtype=np.float64).sum()
+        return norms
 
     def walk_columns(
         self,

@@ -30,16 +30,29 @@ class ShardedCSR:
     indices: NDArray[np.int32]
     data: NDArray[Any]
     n_columns: int
+    first_shard: int = 0
 
     @classmethod
-    def from_csr(cls, matrix: sparse.csr_array, *, copy: bool = True) -> "ShardedCSR":
-        """Cut a CSR matrix; with ``copy=False`` its arrays are taken over and will be overwritten."""
+    def from_csr(
+        cls,
+        matrix: sparse.csr_array,
+        *,
+        copy: bool = True,
+        cuts: NDArray[np.int64] | None = None,
+        first_shard: int = 0,
+    ) -> "ShardedCSR":
+        """Cut a CSR matrix; with ``copy=False`` its arrays are taken over and will be overwritten.
+
+        Where the matrix is a part of a larger one, ``cuts`` are those of the larger one, counted from the part's
+        first row, and ``first_shard`` is the number of its first shard there.
+        """
         indptr = matrix.indptr.astype(np.int64, copy=False)
-        cuts = cut_rows(indptr, matrix.shape[1])
+        if cuts is None:
+            cuts = cut_rows(indptr, matrix.shape[1])
         pointers = np.concatenate([indptr[a : b + 1] for a, b in pairwise(cuts)])
         indices = np.array(matrix.indices, dtype=np.int32, copy=copy or None)
         data = np.array(matrix.data, copy=copy or None)
-        return cls(cuts, pointers, indices, data, matrix.shape[1])
+        return cls(cuts, pointers, indices, data, matrix.shape[1], first_shard)
 
     @property
     def n_shards(self) -> int:
@@ -70,11 +83,14 @@ class ShardedCSR:
         return sparse.vstack([self.shard(s) for s in range(self.n_shards)], format="csr")
 
 
-def cut_rows(indptr: NDArray[np.int64], n_columns: int) -> NDArray[np.int64]:
-    """Row numbers that cut a CSR matrix into shards of nearly equal numbers of entries."""
+def cut_rows(indptr: NDArray[np.int64], n_columns: int, at_least: int = 1) -> NDArray[np.int64]:
+    """Row numbers that cut a CSR matrix into shards of nearly equal numbers of entries.
+
+    Their number follows from the matrix alone, unless ``at_least`` asks for more.
+    """
     nnz, n_rows = int(indptr[-1]), len(indptr) - 1
     by_row_length = max(4, nnz // (ROW_ENTRIES_PER_SHARD * max(n_columns, 1)))
-    n_shards = max(1, min(MAX_SHARDS, by_row_length, nnz // MIN_SHARD_ENTRIES, n_rows))
+    n_shards = max(at_least, min(MAX_SHARDS, by_row_length, nnz // MIN_SHARD_ENTRIES, n_rows))
     targets = nnz * np.arange(1, n_shards) // n_shards
     inner = np.searchsorted(indptr, targets, side="left")
     return np.unique(np.concatenate([[0], inner, [n_rows]])).astype(np.int64)

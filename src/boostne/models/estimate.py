@@ -13,6 +13,8 @@ from boostne.connectivity.deepwalk import CHUNK_BYTES
 from boostne.engines import LocalEngine
 from boostne.kernels import Kernels
 from boostne.kernels.native import BLOCK_COLUMNS
+from boostne.kernels.shard_sums import most_nodes
+from boostne.kernels.sharded import MAX_SHARDS
 
 SAMPLED_BLOCKS = 8
 TYPICAL_PASSES = 14  # of a level at the default tolerance
@@ -61,8 +63,9 @@ class Workload:
         """Return the memory for X with ``nnz`` entries and all that is there beside it."""
         width = self.settings.components
         # Both factors of every level; of the level in hand U, V, both before, C and the kernel's copy of V, with
-        # two more while they are collected, and an accumulator for each thread. Rows are padded to 16 numbers.
-        numbers = 2 * self.levels * width + (8 + self.threads) * max(width, 16)
+        # two more while they are collected, an accumulator for each thread, and the sums that wait to be added.
+        # Rows are padded to 16 numbers.
+        numbers = 2 * self.levels * width + (8 + self.threads + most_nodes(0, MAX_SHARDS)) * max(width, 16)
         row_pointers = 2 * np.dtype(np.int64).itemsize
         chunk = min(CHUNK_BYTES, self.n_nodes**2 * self.entry_bytes)
         beside = max(chunk, self.n_nodes * (row_pointers + numbers * self.dtype.itemsize))

@@ -5,6 +5,7 @@
 #include "api.h"
 #include "parallel.h"
 #include "row_kernels.h"
+#include "shard_tree.h"
 
 namespace boostne {
 namespace {
@@ -60,39 +61,39 @@ void copy_tiled(const T* factor, int64_t rows, int64_t width, T* tiles) {
       std::memcpy(tiles + at * rows + i * tile, factor + i * width + at, sizeof(T) * tile);
 }
 
-// factor += tiles, the one row-major, the other tiled.
+// factor = tiles, the one row-major, the other tiled.
 template <class T>
-void add_tiled(const T* tiles, int64_t rows, int64_t width, T* factor) {
+void copy_untiled(const T* tiles, int64_t rows, int64_t width, T* factor) {
   const int64_t tile = tile_width<T>(width);
   for (int64_t at = 0; at < width; at += tile)
     for (int64_t i = 0; i < rows; ++i)
-      for (int64_t c = 0; c < tile; ++c) factor[i * width + at + c] += tiles[at * rows + i * tile + c];
+      std::memcpy(factor + i * width + at, tiles + at * rows + i * tile, sizeof(T) * tile);
 }
 
+// `first` is the number of the first shard in the whole matrix; `parts` takes the nodes of the tree that these
+// shards fill, `grams` U^T U of each shard, and `buffers` accumulators lie in the scratch behind the tiled V.
 template <class T>
-void sweep(int isa, int threads, int64_t shards, const int64_t* cuts, const int64_t* indptr,
+void sweep(int isa, int threads, int64_t first, int64_t shards, const int64_t* cuts, const int64_t* indptr,
            const int32_t* indices, const T* data, int64_t n_columns, int64_t width, int inner, const T* V,
-           const double* gram_v, T* U, T* C, double* gram_u, T* scratch) {
+           const double* gram_v, T* U, T* parts, double* grams, int64_t buffers, T* scratch) {
   const Gram<T> gram(gram_v, width);
   const RowKernels<T> kernels = kernels_for<T>(isa);
+  const int64_t size = n_columns * width;
   T* tiled_v = scratch;
-  T* accumulators = scratch + n_columns * width;  // one a thread
   copy_tiled(V, n_columns, width, tiled_v);
-  std::memset(C, 0, sizeof(T) * n_columns * width);
-  std::memset(gram_u, 0, sizeof(double) * width * width);
+  std::memset(grams, 0, sizeof(double) * shards * width * width);
+  ShardTree<T> tree(scratch + size, buffers, size);
   Turnstile turnstile;
-  parallel_for(shards, threads, [&](int64_t shard, int thread) {
-    T* mine = accumulators + thread * n_columns * width;
-    std::vector<double> my_gram(width * width);
+  parallel_for(shards, threads, [&](int64_t shard, int) {
+    T* mine = tree.take();
     std::vector<T> rows(scratch_size(width));
-    std::memset(mine, 0, sizeof(T) * n_columns * width);
+    std::memset(mine, 0, sizeof(T) * size);
     kernels.sweep({indptr + cuts[shard] + shard, indices, data, cuts[shard], cuts[shard + 1], n_columns, width,
-                   inner, tiled_v, gram.matrix.data(), gram.inverse.data(), U, mine, my_gram.data(), rows.data()});
-    turnstile.in_turn(shard, [&] {
-      add_tiled(mine, n_columns, width, C);
-      for (int64_t i = 0; i < width * width; ++i) gram_u[i] += my_gram[i];
-    });
+                   inner, tiled_v, gram.matrix.data(), gram.inverse.data(), U, mine,
+                   grams + shard * width * width, rows.data()});
+    turnstile.in_turn(shard, [&] { tree.put(first + shard, mine); });
   });
+  for (int64_t p = 0; p < tree.size(); ++p) copy_untiled(tree.sum(p), n_columns, width, parts + p * size);
 }
 
 template <class T>
@@ -161,11 +162,11 @@ BOOSTNE_API int boostne_best_isa() { return boostne::best_isa(); }
 
 #define BOOSTNE_FOR_TYPE(T, SUFFIX)                                                                             \
   BOOSTNE_API void boostne_sweep_##SUFFIX(                                                                      \
-      int isa, int threads, int64_t shards, const int64_t* cuts, const int64_t* indptr, const int32_t* indices, \
-      const T* data, int64_t n_columns, int64_t width, int inner, const T* V, const double* gram_v, T* U, T* C, \
-      double* gram_u, T* scratch) {                                                                             \
-    boostne::sweep(isa, threads, shards, cuts, indptr, indices, data, n_columns, width, inner, V, gram_v, U, C, \
-                   gram_u, scratch);                                                                            \
+      int isa, int threads, int64_t first, int64_t shards, const int64_t* cuts, const int64_t* indptr,          \
+      const int32_t* indices, const T* data, int64_t n_columns, int64_t width, int inner, const T* V,           \
+      const double* gram_v, T* U, T* parts, double* grams, int64_t buffers, T* scratch) {                       \
+    boostne::sweep(isa, threads, first, shards, cuts, indptr, indices, data, n_columns, width, inner, V, gram_v,\
+                   U, parts, grams, buffers, scratch);                                                          \
   }                                                                                                             \
   BOOSTNE_API void boostne_hals_##SUFFIX(int isa, int threads, int64_t chunks, int64_t n_rows, int64_t width,   \
                                          int inner, const T* C, const double* gram_u, T* V, double* gram_v,     \
