@@ -1,6 +1,7 @@
 """The levels against dense formulas, and one level against scikit-learn."""
 
 import warnings
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 from tests import graphs, reference
 
-from boostne.boosting import Settings, balance, boost, random_start
+from boostne.boosting import Level, Settings, balance, boost, random_start
 from boostne.connectivity import WalkColumns, exact_deepwalk
 from boostne.datasets import load_dataset
 from boostne.engines import LocalEngine
@@ -31,11 +32,13 @@ def low_rank(n_rows=80, n_columns=60, rank=5, noise=0.3, seed=0):
     return sparse.csr_array(matrix)
 
 
-def run(X, components=4, levels=1, tol=1e-5, max_iter=200, inner=4, seed=0, start=None, progress=None):
+def run(
+    X, components=4, levels=1, tol=1e-5, max_iter=200, inner=4, seed=0, start=None, progress=None, finished=()
+):
     engine = LocalEngine()
     engine.load(X.copy())
     start = start or random_start(seed, engine, components)
-    return list(boost(engine, Settings(components, tol, max_iter, inner), levels, start, progress))
+    return list(boost(engine, Settings(components, tol, max_iter, inner), levels, start, progress, finished))
 
 
 MATRICES = {
@@ -121,6 +124,17 @@ def test_the_objective_never_rises_with_few_sweeps():
         for level in run(X, components=6, levels=2, tol=0, max_iter=80, inner=1, seed=seed):
             rises.extend(np.diff(level.objective))
     assert max(rises) <= 1e-6
+
+
+@pytest.mark.parametrize("name", MATRICES)
+@pytest.mark.parametrize("kept", [0, 1, 2, 4])
+def test_levels_found_before_are_gone_on_from(name, kept):
+    X = MATRICES[name]().astype(np.float32)
+    whole = run(X, components=3, levels=4)
+    again = run(X, components=3, levels=4, finished=whole[:kept])
+    for one, other in zip(whole, again, strict=True):
+        for field in fields(Level):
+            np.testing.assert_array_equal(getattr(one, field.name), getattr(other, field.name))
 
 
 def balanced(U, V):

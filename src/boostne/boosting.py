@@ -6,7 +6,7 @@ Approximation". U and V are non-negative, so where ``R_i`` is 0, ``R_{i+1}`` is 
 sparsity pattern of X.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +51,8 @@ class Level:
     Attributes
     ----------
     U, V : ndarray
-        ``R_i ~ U V^T``; each column of U has the norm of its column of V.
+        ``R_i ~ U V^T``, the very numbers that the residual was deflated by; each column of U has the norm of its
+        column of V.
     objective : ndarray
         ``||R_i - U V^T||^2 / ||R_i||^2`` after each pass that was kept.
     n_iter : int
@@ -85,7 +86,12 @@ def random_start(seed: int, engine: Engine, components: int) -> Start:
 
 
 def boost(
-    engine: Engine, settings: Settings, levels: int, start: Start, progress: Progress | None = None
+    engine: Engine,
+    settings: Settings,
+    levels: int,
+    start: Start,
+    progress: Progress | None = None,
+    finished: Sequence[Level] = (),
 ) -> Iterator[Level]:
     """Factorise what the engine holds, level by level.
 
@@ -101,6 +107,8 @@ def boost(
         ``start(level)`` gives the V that a level starts from, level counted from 0.
     progress : callable, optional
         Called as ``progress(level, n_passes, objective)`` after each pass.
+    finished : sequence of Level, optional
+        The first levels, from an earlier run on the same X: not searched for again, and yielded as they are.
 
     Yields
     ------
@@ -115,7 +123,11 @@ def boost(
     if not np.isfinite(engine.norm2):
         raise FloatingPointError("X holds NaN, infinite or too large numbers")
     rounding = float(np.finfo(engine.dtype).eps) ** 2 * engine.norm2
-    for level in range(levels):
+    for known in finished:
+        if known.n_iter:
+            engine.replay(known.U, known.V)
+        yield known
+    for level in range(len(finished), levels):
         if engine.norm2 <= rounding:  # what is left are rounding errors
             yield _empty_level(engine, settings.components)
             continue

@@ -22,3 +22,7 @@ class ParameterError(BoostneError, ValueError):
 
 class MemoryLimitError(BoostneError, MemoryError):
     """Work that would need more memory than is free; raised before the memory is asked for."""
+
+
+class CheckpointError(BoostneError, ValueError):
+    """A checkpoint of another run, of another version, or a folder that holds something else."""

@@ -111,6 +111,10 @@ class Engine(ABC):
         """
 
     @abstractmethod
+    def replay(self, U: NDArray[Any], V: NDArray[Any]) -> None:
+        """Deflate R by the factors of a level that was found before, as :meth:`collect` returned them."""
+
+    @abstractmethod
     def collect(self, context: Context) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the level's U and V as host arrays without padding; called before the level is deflated."""
 

@@ -102,6 +102,12 @@ class LocalEngine(Engine):
         """Deflate every shard in place; see :meth:`Engine.deflate`."""
         self._norm2 = float(self._kernels.deflate(self._R, self._U, context.V).sum())
 
+    def replay(self, U: NDArray[Any], V: NDArray[Any]) -> None:
+        """Begin a level and end it with these factors; see :meth:`Engine.replay`."""
+        context = self.begin(V)
+        self._U[:, : U.shape[1]] = U
+        self.deflate(context)
+
     def collect(self, context: Context) -> tuple[NDArray[Any], NDArray[Any]]:
         """Drop the padding; see :meth:`Engine.collect`."""
         return self._U[:, : context.components].copy(), context.V[:, : context.components].copy()
