@@ -140,3 +140,16 @@ def adamic_adar(A):
     return np.array(
         [[sum(A[i, t] * weight[t] * A[t, j] for t in range(n)) for j in range(n)] for i in range(n)]
     )
+
+
+def second_order_transitions(A, p, q):
+    """node2vec's ``P[t, v, x]``: the chance to go on to x at v, having come from t."""
+    n = len(A)
+    P = np.zeros((n, n, n))
+    for t, v in zip(*np.nonzero(A), strict=True):
+        for x in np.flatnonzero(A[v]):
+            bias = 1 / p if x == t else 1 if A[t, x] > 0 else 1 / q
+            P[t, v, x] = A[v, x] * bias
+        if P[t, v].any():
+            P[t, v] /= P[t, v].sum()
+    return P
