@@ -221,6 +221,14 @@ class TestDecompositions:
         found, _ = largest_eigenpairs(sparse.csr_array(symmetric(700, values)), 6, seed=0)
         np.testing.assert_allclose(found, values[::-1][:6], rtol=1e-6)
 
+    def test_too_few_iterations_are_told(self, monkeypatch):
+        monkeypatch.setattr("boostne.decompositions.MAX_ITERATIONS", 1)
+        M = sparse.csr_array(symmetric(700, np.linspace(-3, 2, 700)))
+        with pytest.warns(
+            UserWarning, match="12 leading vectors were not found to 1e-06.*after 1 iterations"
+        ):
+            largest_eigenpairs(M, 12, seed=0)
+
     def test_the_empty_matrix(self):
         found, Q = largest_eigenpairs(sparse.csr_array((700, 700)), 6, seed=0)
         assert not found.any()

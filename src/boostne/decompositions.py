@@ -8,6 +8,7 @@ on all cores. (Y. Zhou, Y. Saad, M. Tiago, J. Chelikowsky: "Self-consistent-fiel
 Chebyshev-filtered subspace iteration", 2006.)
 """
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -164,6 +165,12 @@ def _filtered_subspace(
         cut = values[-1] - margin
         degree = START_DEGREE if start else _degree(values[[0, count - 1]], low, cut, gain=worst / TOLERANCE)
         values, V, MV = _rayleigh_ritz(product, _chebyshev(product, V, MV, low, cut, values[0], degree))
+    else:
+        warnings.warn(
+            f"the {count} leading vectors were not found to {TOLERANCE:g}: the largest residual is {worst:.1e} after "
+            f"{MAX_ITERATIONS} iterations",
+            stacklevel=3,
+        )
     return values[:count], V[:, :count]
 
 
