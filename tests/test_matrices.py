@@ -1,5 +1,7 @@
 """Each matrix of the paper's section III.A against its definition, and the solvers that take them apart."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -8,7 +10,6 @@ from tests import graphs, reference
 
 from boostne import Graph
 from boostne.connectivity import (
-    StepRows,
     WalkColumns,
     adamic_adar,
     adjacency,
@@ -16,7 +17,6 @@ from boostne.connectivity import (
     component_eigenpairs,
     exact_deepwalk,
     grarep,
-    grarep_steps,
     hope,
     katz,
     line,
@@ -24,7 +24,7 @@ from boostne.connectivity import (
     normalized_adjacency,
     rooted_pagerank,
 )
-from boostne.decompositions import largest_eigenpairs, signs, truncated_svd
+from boostne.decompositions import TOLERANCE, largest_eigenpairs, signs, truncated_svd
 from boostne.errors import ParameterError
 
 drawable = pytest.mark.parametrize("name", graphs.DRAWABLE)
@@ -104,17 +104,11 @@ class TestGraRep:
         np.testing.assert_allclose(X.toarray(), reference.grarep(graphs.dense(graph), step, b), atol=1e-9)
         assert (X.data > 0).all()
 
-    def test_all_steps_in_one_pass(self):
-        graph = graphs.karate()
-        rows = StepRows(graph, steps=5, shift=None, dtype=np.float64)
-        for p, X in enumerate(grarep_steps(rows), start=1):
-            np.testing.assert_array_equal(X.toarray(), grarep(graph, p).toarray())
-        assert len(grarep_steps(rows, first=4)) == 2
-
-    def test_blocks_and_threads_do_not_show(self, monkeypatch):
+    def test_chunks_and_threads_do_not_show(self, monkeypatch):
         graph = graphs.random_graph(300, 6)
         whole = grarep(graph, 3)
-        monkeypatch.setattr(StepRows, "block_rows", lambda self: 7)
+        module = import_module("boostne.connectivity.grarep")
+        monkeypatch.setattr(module, "chunk_columns", lambda n, dtype: 7)
         seen = []
         for threads in (1, 3):
             X = grarep(graph, 3, threads=threads, progress=lambda done, n: seen.append(done))
@@ -193,29 +187,75 @@ def symmetric(n, values, seed=0):
 
 
 class TestDecompositions:
-    @pytest.mark.parametrize("n", [40, 700])  # one for the dense solver, one for Lanczos
+    @pytest.mark.parametrize("n", [40, 700])  # one for the dense solver, one for the block solver
     def test_eigenpairs(self, n):
         values = np.linspace(-3, 2, n) ** 3
         M = symmetric(n, values)
-        found, Q = largest_eigenpairs(sparse.csr_array(M), 12, floor=-30.0, seed=0)
+        found, Q = largest_eigenpairs(sparse.csr_array(M), 12, seed=0)
         np.testing.assert_allclose(found, np.sort(values)[::-1][:12], rtol=1e-6)
-        np.testing.assert_allclose(M @ Q, Q * found, atol=1e-3)
+        np.testing.assert_allclose(np.linalg.norm(M @ Q - Q * found, axis=0), 0, atol=TOLERANCE * 27)
         np.testing.assert_allclose(Q.T @ Q, np.eye(12), atol=1e-6)
         assert (signs(Q) == 1).all()
 
     def test_eigenvalues_that_repeat(self):
         values = np.concatenate([[5] * 9, np.linspace(-4, 3, 691)])
-        found, Q = largest_eigenpairs(aslinearoperator(symmetric(700, values)), 12, floor=-5.0, seed=0)
+        found, Q = largest_eigenpairs(aslinearoperator(symmetric(700, values)), 12, seed=0)
         np.testing.assert_allclose(found, np.sort(values)[::-1][:12], rtol=1e-5)
         np.testing.assert_allclose(Q.T @ Q, np.eye(12), atol=1e-5)
+
+    def test_an_eigenvalue_that_fills_the_block(self):
+        values = np.concatenate([[2.0, 1.5], np.ones(80), np.linspace(-1, 0.9, 618)])
+        M = symmetric(700, values)
+        found, Q = largest_eigenpairs(sparse.csr_array(M), 12, seed=0)
+        np.testing.assert_allclose(found, [2, 1.5] + [1] * 10, atol=1e-6)
+        np.testing.assert_allclose(np.linalg.norm(M @ Q - Q * found, axis=0), 0, atol=2 * TOLERANCE)
+
+    def test_a_lower_end_that_a_random_start_hardly_sees(self):
+        values = np.concatenate([[-50.0], np.linspace(-1, 1, 699)])
+        M = symmetric(700, values)
+        found, _ = largest_eigenpairs(sparse.csr_array(M), 6, seed=0)
+        np.testing.assert_allclose(found, np.sort(values)[::-1][:6], atol=1e-6)
+
+    def test_all_eigenvalues_negative(self):
+        values = np.linspace(-9, -1, 700)
+        found, _ = largest_eigenpairs(sparse.csr_array(symmetric(700, values)), 6, seed=0)
+        np.testing.assert_allclose(found, values[::-1][:6], rtol=1e-6)
+
+    def test_too_few_iterations_are_told(self, monkeypatch):
+        monkeypatch.setattr("boostne.decompositions.MAX_ITERATIONS", 1)
+        M = sparse.csr_array(symmetric(700, np.linspace(-3, 2, 700)))
+        with pytest.warns(
+            UserWarning, match="12 leading vectors were not found to 1e-06.*after 1 iterations"
+        ):
+            largest_eigenpairs(M, 12, seed=0)
+
+    def test_the_empty_matrix(self):
+        found, Q = largest_eigenpairs(sparse.csr_array((700, 700)), 6, seed=0)
+        assert not found.any()
+        assert np.isfinite(Q).all()
+
+    def test_threads_do_not_show(self):
+        M = sparse.csr_array(symmetric(700, np.linspace(-3, 2, 700)))
+        for solve in (largest_eigenpairs, truncated_svd):
+            one, three = (solve(M, 12, seed=0, threads=threads) for threads in (1, 3))
+            for here, there in zip(one, three, strict=True):
+                np.testing.assert_array_equal(here, there)
+
+    def test_single_precision_costs_nothing_but_its_rounding(self):
+        X = sparse.csr_array(np.random.default_rng(0).random((700, 700), np.float32) ** 4)
+        for here, there in zip(
+            truncated_svd(X, 6, seed=0), truncated_svd(X.astype(np.float64), 6, seed=0), strict=True
+        ):
+            np.testing.assert_array_equal(here, there)
 
     @pytest.mark.parametrize("n", [40, 700])
     def test_singular_triplets(self, n):
         X = np.random.default_rng(0).random((n, n)) ** 4
         U, s, V = truncated_svd(sparse.csr_array(X), 6, seed=0)
         np.testing.assert_allclose(s, np.linalg.svd(X)[1][:6], rtol=1e-5)
-        np.testing.assert_allclose(X @ V, U * s, atol=1e-3 * s[0])
-        np.testing.assert_allclose(V.T @ V, np.eye(6), atol=1e-3)
+        np.testing.assert_allclose(np.linalg.norm(X @ V - U * s, axis=0), 0, atol=1e-10 * s[0])
+        np.testing.assert_allclose(np.linalg.norm(X.T @ U - V * s, axis=0), 0, atol=TOLERANCE * s[0])
+        np.testing.assert_allclose(V.T @ V, np.eye(6), atol=1e-10)
         assert (signs(U) == 1).all()
 
     @pytest.mark.parametrize("n", [40, 700])
@@ -231,7 +271,7 @@ class TestDecompositions:
         U, s, V = truncated_svd(sparse.csr_array(np.eye(3)), 5, seed=0)
         assert U.shape == V.shape == (3, 5)
         assert s.tolist() == [1, 1, 1, 0, 0]
-        values, Q = largest_eigenpairs(sparse.csr_array(np.eye(3)), 5, floor=-1.0, seed=0)
+        values, Q = largest_eigenpairs(sparse.csr_array(np.eye(3)), 5, seed=0)
         assert values.tolist() == [1, 1, 1, 0, 0]
         assert not Q[:, 3:].any()
 

@@ -250,19 +250,10 @@ class TestGraRep:
             )
             assert model.nnz_[p - 1] == np.count_nonzero(X > 1e-9)
 
-    def test_little_memory_costs_passes_not_digits(self, monkeypatch):
-        graph = graphs.random_graph(200, 5).without_isolated()
-        expected = GraRep(8, steps=4).fit_transform(graph)
-        passes = []
-        whole = boostne.models.grarep.grarep_steps
-        monkeypatch.setattr(boostne.models.grarep, "available_memory", lambda: 1)
-        monkeypatch.setattr(
-            boostne.models.grarep,
-            "grarep_steps",
-            lambda *a, **options: passes.append(options["first"]) or whole(*a, **options),
-        )
-        np.testing.assert_array_equal(GraRep(8, steps=4).fit_transform(graph), expected)
-        assert passes == [1, 2, 3, 4]
+    def test_threads_do_not_show(self):
+        graph = graphs.random_graph(900, 5).without_isolated()
+        one, three = (GraRep(16, steps=2, threads=threads).fit_transform(graph) for threads in (1, 3))
+        np.testing.assert_array_equal(one, three)
 
     def test_too_little_memory(self, monkeypatch):
         monkeypatch.setattr(boostne.memory, "available_memory", lambda: 1000)

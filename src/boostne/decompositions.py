@@ -1,23 +1,40 @@
-"""Leading eigenpairs and singular triplets: SciPy's solvers, made to give the same bits, and the same signs, always.
+"""Leading eigenpairs and singular triplets, the same bits and the same signs always.
 
-Lanczos methods see a matrix through one vector, so they find an eigenvalue that repeats too few times. Here the
-solver is sent again, with what it has found moved out of its way, until nothing is left above what is kept.
+A block of vectors, somewhat wider than what is wanted, is multiplied by a polynomial of the matrix that is steep
+above the block's smallest eigenvalue and flat below it (Chebyshev's), made orthonormal, and turned into the best
+eigenvectors that it holds (Rayleigh-Ritz); so on until the residuals are small. Unlike the Lanczos methods, which see
+a matrix through one vector, a block finds an eigenvalue as often as it repeats; and its products are the kernels',
+on all cores. (Y. Zhou, Y. Saad, M. Tiago, J. Chelikowsky: "Self-consistent-field calculations using
+Chebyshev-filtered subspace iteration", 2006.)
 """
 
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from boostne.kernels import get_kernels
+from boostne.kernels.sharded import ShardedCSR
+
 DENSE_SIZE = 512  # rows of a matrix that is solved as a dense one
-TOLERANCE = 1e-6  # relative, of an eigenvalue
-CHECK_VECTORS = 64  # Lanczos vectors when it looks whether an eigenvalue was missed
+TOLERANCE = 1e-6  # of a residual, relative to the largest eigenvalue or singular value
+GUARDS = 16  # vectors beyond those wanted, at least
+GUARD_SHARE = 4  # one for so many wanted
+BOUND_STEPS = 24  # of Lanczos, for the lower end of the spectrum
+MARGIN = 1e-3  # of the spectrum: an eigenvalue that fills the block must still be told from those below
+LARGEST_GROWTH = 1e12  # of the first vector over the last in one polynomial
+START_DEGREE = 3  # while the largest eigenvalue is not known
+MAX_DEGREE = 40
+MAX_ITERATIONS = 200
 
 Float = NDArray[np.float64]
+Product = Callable[[Float], Float]
 
 
-def largest_eigenpairs(M: Any, count: int, *, floor: float, seed: int) -> tuple[Float, Float]:
+def largest_eigenpairs(M: Any, count: int, *, seed: int, threads: int | None = None) -> tuple[Float, Float]:
     """Return the largest eigenvalues of a symmetric matrix, descending, and their vectors.
 
     Parameters
@@ -26,10 +43,10 @@ def largest_eigenpairs(M: Any, count: int, *, floor: float, seed: int) -> tuple[
         Symmetric.
     count : int
         Pairs wanted; those beyond n are zero.
-    floor : float
-        A number below every eigenvalue.
     seed : int
         Of the solver's start, which touches no more than the last digits.
+    threads : int, optional
+        Of the products with a sparse array; by default every core. The result does not depend on it.
 
     Returns
     -------
@@ -47,22 +64,26 @@ def largest_eigenpairs(M: Any, count: int, *, floor: float, seed: int) -> tuple[
             values, vectors = eigh(_dense(M))
             values, vectors = values[::-1], vectors[:, ::-1]
         else:
-            nothing = np.zeros(0), np.zeros((n, 0))
-            values, vectors = lanczos(M, count, nothing, floor=floor, rng=np.random.default_rng(seed))
+            rng = np.random.default_rng(seed)
+            product = block_product(M, threads)
+            low = _lower_bound(product, rng.normal(size=n))
+            values, vectors = _filtered_subspace(product, n, count, low, np.ones_like, rng)
     return _padded(values, count), _padded(vectors * signs(vectors), count)
 
 
-def truncated_svd(X: Any, count: int, *, seed: int) -> tuple[Float, Float, Float]:
+def truncated_svd(X: Any, count: int, *, seed: int, threads: int | None = None) -> tuple[Float, Float, Float]:
     """Return the largest singular values of a square matrix, descending, and its left and right vectors.
 
     Parameters
     ----------
     X : sparse array or LinearOperator of shape (n, n)
-        A LinearOperator with ``rmatvec``.
+        A LinearOperator with ``rmatmat``.
     count : int
         Triplets wanted; those beyond the rank of X are zero.
     seed : int
         Of the solver's start.
+    threads : int, optional
+        As for :func:`largest_eigenpairs`.
 
     Returns
     -------
@@ -73,65 +94,139 @@ def truncated_svd(X: Any, count: int, *, seed: int) -> tuple[Float, Float, Float
         ``X ~ U diag(s) V^T``.
     """
     from scipy.linalg import svd
-    from scipy.sparse.linalg import LinearOperator, aslinearoperator
     from threadpoolctl import threadpool_limits
 
     n = X.shape[0]
-    if _is_small(n, count):
-        with threadpool_limits(limits=1, user_api="blas"):
+    with threadpool_limits(limits=1, user_api="blas"):
+        if _is_small(n, count):
             U, s, Vt = svd(_dense(X))
-        V = Vt.T
-    else:
-        operator = aslinearoperator(X.astype(np.float64) if sparse.issparse(X) else X)
-        gram = LinearOperator(
-            (n, n), matvec=lambda x: operator.matvec(operator.rmatvec(x)), dtype=np.dtype(np.float64)
-        )
-        values, U = largest_eigenpairs(gram, count, floor=0.0, seed=seed)
-        s = np.sqrt(np.maximum(values, 0))
-        V = np.column_stack([operator.rmatvec(u) for u in U.T])
-        # What X X^T says of so small a value is rounding.
-        s[s <= np.sqrt(n * np.finfo(np.float64).eps) * s[0]] = 0
-        V = np.divide(V, s, out=np.zeros_like(V), where=s > 0)
+            V = Vt.T
+        else:
+            rounding = (
+                n * np.finfo(np.float64).eps
+            )  # what X^T X says of an eigenvalue below this share is rounding
+            _, V = _filtered_subspace(
+                _gram_product(X, threads),
+                n,
+                count,
+                0.0,
+                lambda share: np.sqrt(
+                    np.maximum(share, rounding)
+                ),  # |X^T u - σ v| is the residual of X^T X over σ
+                np.random.default_rng(seed),
+            )
+            U, s, Wt = svd(block_product(X, threads)(V), full_matrices=False)
+            V = V @ Wt.T
+            s[s <= np.sqrt(rounding) * s[0]] = 0
     sign = signs(U) * (s > 0)
     return _padded(U * sign, count), _padded(s, count), _padded(V * sign, count)
 
 
-def lanczos(
-    M: Any, count: int, known: tuple[Float, Float], *, floor: float, rng: np.random.Generator
+def block_product(M: Any, threads: int | None = None) -> Product:
+    """Return the function ``V -> M V`` for vectors and blocks V in float64, on the kernels where M is sparse."""
+    if not sparse.issparse(M):
+        return lambda V: np.asarray(M.matmat(V))
+    kernels, R = get_kernels(threads=threads), ShardedCSR.from_csr(M.tocsr(), copy=False)
+
+    def product(V: Float) -> Float:
+        block = np.ascontiguousarray(V.reshape(len(V), -1), np.float64)
+        return kernels.product(R, block).reshape(V.shape)
+
+    return product
+
+
+def _gram_product(X: Any, threads: int | None) -> Product:
+    """``V -> X^T X V``; a sparse X is read once for it."""
+    if not sparse.issparse(X):
+        return lambda V: np.asarray(X.rmatmat(X.matmat(V)))
+    kernels, R = get_kernels(threads=threads), ShardedCSR.from_csr(X.tocsr(), copy=False)
+    return lambda V: kernels.gram_product(R, np.ascontiguousarray(V))
+
+
+def _filtered_subspace(
+    product: Product,
+    n: int,
+    count: int,
+    low: float,
+    weight: Callable[[Float], Float],
+    rng: np.random.Generator,
 ) -> tuple[Float, Float]:
-    """Return the largest eigenpairs of a symmetric matrix, those that repeat included.
-
-    Parameters
-    ----------
-    M : sparse array or LinearOperator of shape (n, n)
-        n is well above ``count``.
-    count : int
-        Pairs wanted.
-    known : values and vectors
-        Pairs that need not be looked for, such as the first of a stochastic matrix; at most ``count``.
-    floor : float
-        A number below every eigenvalue; it is where the pairs that were found are moved to.
-    rng : Generator
-        Draws the starts.
-    """
-    from scipy.sparse.linalg import LinearOperator, eigsh
-
-    n = M.shape[0]
-    values, vectors = known
-    while True:
-        Q, height = vectors, values - floor
-        rest = LinearOperator(
-            (n, n), matvec=lambda x, Q=Q, h=height: M @ x - Q @ (h * (Q.T @ x)), dtype=np.dtype(np.float64)
+    """Largest eigenpairs; ``weight`` makes of ``λ / λ_1`` what a residual is allowed in units of the tolerance."""
+    width = min(count + max(GUARDS, count // GUARD_SHARE), n)
+    values, V, MV = _rayleigh_ritz(product, rng.normal(size=(n, width)))
+    for start in (True, *(False,) * MAX_ITERATIONS):
+        scale = np.abs(values).max() or 1.0
+        residuals = np.linalg.norm(MV - V * values, axis=0)[:count]
+        worst = float((residuals / (scale * weight(values[:count] / scale))).max())
+        if worst <= TOLERANCE:
+            break
+        margin = MARGIN * (values[0] - low)
+        low = min(low, values[-1] - 2 * margin)
+        cut = values[-1] - margin
+        degree = START_DEGREE if start else _degree(values[[0, count - 1]], low, cut, gain=worst / TOLERANCE)
+        values, V, MV = _rayleigh_ritz(product, _chebyshev(product, V, MV, low, cut, values[0], degree))
+    else:
+        warnings.warn(
+            f"the {count} leading vectors were not found to {TOLERANCE:g}: the largest residual is {worst:.1e} after "
+            f"{MAX_ITERATIONS} iterations",
+            stacklevel=3,
         )
-        wanted = count - len(values) or 1
-        ncv = min(max(2 * wanted + 1, CHECK_VECTORS), n - 1)
-        found, new = eigsh(rest, k=wanted, which="LA", v0=rng.random(n), tol=TOLERANCE, ncv=ncv)
-        complete = len(values) == count
-        if complete and found.max() <= values.min() + TOLERANCE * np.abs(values).max():
-            return values, vectors
-        values, vectors = np.append(values, found), np.column_stack([vectors, new])
-        largest = np.argsort(-values, kind="stable")[:count]
-        values, vectors = values[largest], vectors[:, largest]
+    return values[:count], V[:, :count]
+
+
+def _rayleigh_ritz(product: Product, Z: Float) -> tuple[Float, Float, Float]:
+    """Best approximations from the span of Z: eigenvalues, descending; their vectors V; and M V."""
+    from scipy.linalg import eigh, qr
+
+    Q, _ = qr(Z, mode="economic", overwrite_a=True, check_finite=False)
+    MQ = product(Q)
+    values, Y = eigh(Q.T @ MQ)
+    Y = np.ascontiguousarray(Y[:, ::-1])
+    return values[::-1], Q @ Y, MQ @ Y
+
+
+def _degree(ends: Float, low: float, cut: float, *, gain: float) -> int:
+    """How high a polynomial to take: enough for the last vector wanted, and no more than rounding allows the first."""
+    centre, half = (cut + low) / 2, (cut - low) / 2
+    rates = np.arccosh(np.maximum((ends - centre) / half, 1 + MARGIN))
+    # What a vector holds along the first grows with it, and drowns the rest if it grows too far.
+    allowed = np.log(LARGEST_GROWTH) / rates[0]
+    needed = np.log(2 * gain) / rates[1] + 1
+    return int(np.clip(min(allowed, needed), 2, MAX_DEGREE))
+
+
+def _chebyshev(
+    product: Product, V: Float, MV: Float, low: float, cut: float, top: float, degree: int
+) -> Float:
+    """``p(M) V``: p is Chebyshev's polynomial for ``[low, cut]``, scaled to 1 at ``top``."""
+    centre, half = (cut + low) / 2, (cut - low) / 2
+    first = factor = half / (top - centre)
+    before, now = V, (MV - centre * V) * (factor / half)
+    for _ in range(degree - 1):
+        following = 1 / (2 / first - factor)
+        after = product(now)
+        after -= centre * now
+        after *= 2 * following / half
+        after -= (factor * following) * before
+        before, now, factor = now, after, following
+    return now
+
+
+def _lower_bound(product: Product, x: Float) -> float:
+    """Return a number below all eigenvalues, and near the smallest: some steps of Lanczos and what they may miss."""
+    Q = np.zeros((len(x), BOUND_STEPS + 1))
+    Q[:, 0] = x / np.linalg.norm(x)
+    T = np.zeros((BOUND_STEPS, BOUND_STEPS))
+    for k in range(BOUND_STEPS):
+        y = product(Q[:, k : k + 1].copy())[:, 0]
+        for _ in range(2):  # once is not enough to stay orthogonal
+            overlap = Q.T @ y
+            T[:, k] += overlap[:BOUND_STEPS]
+            y = y - Q @ overlap
+        rest = np.linalg.norm(y)
+        Q[:, k + 1] = y / (rest or 1.0)
+    values, Y = np.linalg.eigh(T, UPLO="U")
+    return float(values[0] - rest * np.abs(Y[-1]).max())
 
 
 def signs(vectors: NDArray[Any]) -> NDArray[Any]:

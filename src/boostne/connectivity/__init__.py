@@ -2,7 +2,7 @@
 
 from boostne.connectivity.adjacency import adjacency, normalized_adjacency
 from boostne.connectivity.deepwalk import WalkColumns, exact_deepwalk
-from boostne.connectivity.grarep import StepRows, grarep, grarep_steps
+from boostne.connectivity.grarep import StepRows, grarep
 from boostne.connectivity.hope import adamic_adar, common_neighbours, hope, katz, rooted_pagerank
 from boostne.connectivity.line import line
 from boostne.connectivity.modularity import modularity
@@ -18,7 +18,6 @@ __all__ = [
     "component_eigenpairs",
     "exact_deepwalk",
     "grarep",
-    "grarep_steps",
     "hope",
     "katz",
     "line",

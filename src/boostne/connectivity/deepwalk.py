@@ -80,10 +80,15 @@ class WalkColumns:
         )
 
     def chunk_rows(self) -> int:
-        """Return how many columns to ask for at a time: few enough to stay small beside X."""
-        per_column = self.n * (self.dtype.itemsize + np.dtype(np.int32).itemsize)
-        blocks = CHUNK_BYTES // (per_column * BLOCK_COLUMNS)
-        return int(max(blocks, 4)) * BLOCK_COLUMNS
+        """Return how many columns to ask for at a time."""
+        return chunk_columns(self.n, self.dtype)
+
+
+def chunk_columns(n: int, dtype: np.dtype[Any]) -> int:
+    """Return how many columns of n numbers to ask for at a time: few enough to stay small beside X."""
+    per_column = n * (dtype.itemsize + np.dtype(np.int32).itemsize)
+    blocks = CHUNK_BYTES // (per_column * BLOCK_COLUMNS)
+    return int(max(blocks, 4)) * BLOCK_COLUMNS
 
 
 def exact_deepwalk(columns: WalkColumns, progress: Progress | None = None) -> sparse.csr_array:

@@ -2,7 +2,7 @@
 
 ``X_p = max(Y_p, 0)``,  ``(Y_p)_ij = log( S^p_ij / Σ_t S^p_tj ) - log b``,  ``S = D^-1 A``.
 
-The powers of S fill up, so they are never held: a block of their rows is, ``S^p[rows] = S^(p-1)[rows] S``.
+The powers of S fill up, so they are never held: a block of their rows is, made anew for each p.
 """
 
 from collections.abc import Callable
@@ -12,60 +12,64 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.connectivity.adjacency import transition
-from boostne.connectivity.rows import RowCollector, blocks_in_order
+from boostne.connectivity.adjacency import inverse_degrees, transition
+from boostne.connectivity.deepwalk import chunk_columns
+from boostne.connectivity.rows import RowCollector
 from boostne.graph import Graph
-
-BLOCK_BYTES = 1 << 23  # of the dense rows that one thread holds
+from boostne.kernels import get_kernels
 
 Progress = Callable[[int, int], None]
-Row = tuple[NDArray[np.int32], NDArray[Any]]
 
 
 class StepRows:
-    """Makes rows of ``X_1 … X_K``.
+    """Makes rows of ``X_p``.
 
     Parameters
     ----------
     graph : Graph
         Undirected; weights count, isolated nodes get empty rows.
-    steps : int
-        K.
+    step : int
+        p.
     shift : float, optional
         b; by default 1/n.
     dtype : numpy dtype
         float32 or float64.
+    threads : int, optional
+        By default every core. The rows do not depend on it.
     """
 
-    def __init__(self, graph: Graph, *, steps: int, shift: float | None, dtype: Any) -> None:
+    def __init__(
+        self, graph: Graph, step: int, *, shift: float | None, dtype: Any, threads: int | None = None
+    ) -> None:
+        A = graph.adjacency
         self.n = graph.n_nodes
-        self.steps = steps
         self.dtype = np.dtype(dtype)
-        S = transition(graph)
-        self._S = S.astype(self.dtype)
-        self._transposed = S.T.tocsr().astype(self.dtype)
-        b = 1 / self.n if shift is None else shift
-        self._scale = []
-        reached = np.ones(self.n)  # Σ_t S^p_tj
-        for _ in range(steps):
+        self._step = step
+        self._indptr = A.indptr.astype(np.int64)
+        self._indices = A.indices.astype(np.int32)
+        self._weights = A.data.astype(self.dtype) if graph.weighted else None
+        inverse = inverse_degrees(graph)
+        self._inverse_degree = inverse.astype(self.dtype)
+        reached, S = np.ones(self.n), transition(graph)  # Σ_t S^p_tj
+        for _ in range(step):
             reached = S.T @ reached
-            scale = np.divide(1, b * reached, out=np.zeros(self.n), where=reached > 0)
-            self._scale.append(scale.astype(self.dtype))
+        b = 1 / self.n if shift is None else shift
+        # By the symmetry of A the kernel has S^p_ij as S^p_ji d_j / d_i.
+        to = np.divide(graph.degrees, b * reached, out=np.zeros(self.n), where=reached > 0)
+        self._scales = self._inverse_degree, to.astype(self.dtype)
+        self._kernels = get_kernels(threads=threads)
 
-    def __call__(self, rows: range, first: int = 1) -> list[list[Row]]:
-        """Return the positive entries of the given rows, as columns and values, for each p from ``first`` to K."""
-        columns = np.ascontiguousarray(self._S[rows.start : rows.stop].toarray().T)
-        made = []
-        for p, scale in enumerate(self._scale, start=1):
-            if p > 1:
-                columns = self._transposed @ columns
-            if p >= first:
-                made.append([_positive(row * scale) for row in np.ascontiguousarray(columns.T)])
-        return made
-
-    def block_rows(self) -> int:
-        """Return how many rows to ask for at a time."""
-        return int(max(1, BLOCK_BYTES // (self.n * self.dtype.itemsize)))
+    def __call__(self, rows: range) -> list[tuple[NDArray[np.int32], NDArray[Any]]]:
+        """Return the positive entries of the given rows, as columns and values."""
+        return self._kernels.step_rows(
+            self._indptr,
+            self._indices,
+            self._weights,
+            self._inverse_degree,
+            self._scales,
+            self._step,
+            rows,
+        )
 
 
 def grarep(
@@ -74,7 +78,7 @@ def grarep(
     *,
     shift: float | None = None,
     dtype: Any = np.float64,
-    threads: int = 1,
+    threads: int | None = None,
     progress: Progress | None = None,
 ) -> sparse.csr_array:
     """Return ``X_p``, built by blocks of rows.
@@ -89,33 +93,22 @@ def grarep(
         b; by default 1/n.
     dtype : numpy dtype
         float32 or float64.
-    threads : int
-        Blocks built side by side. The result does not depend on it.
+    threads : int, optional
+        By default every core. The result does not depend on it.
     progress : callable, optional
-        Called as ``progress(done, n)`` after each block.
+        Called as ``progress(done, n)`` after each chunk of rows.
 
     Returns
     -------
     csr_array of shape (n, n)
         Non-negative; not symmetric.
     """
-    rows = StepRows(graph, steps=step, shift=shift, dtype=dtype)
-    return grarep_steps(rows, first=step, threads=threads, progress=progress)[0]
-
-
-def grarep_steps(
-    rows: StepRows, *, first: int = 1, threads: int = 1, progress: Progress | None = None
-) -> list[sparse.csr_array]:
-    """Return ``X_first … X_K``, in one pass over the rows; parameters as for :func:`grarep`."""
-    collectors = [RowCollector(rows.n, rows.dtype) for _ in range(first, rows.steps + 1)]
-    for block, made in blocks_in_order(lambda part: rows(part, first), rows.n, rows.block_rows(), threads):
-        for collector, part in zip(collectors, made, strict=True):
-            collector.extend(part)
+    rows = StepRows(graph, step, shift=shift, dtype=dtype, threads=threads)
+    collector = RowCollector(rows.n, rows.dtype)
+    size = chunk_columns(rows.n, rows.dtype)
+    for first in range(0, rows.n, size):
+        last = min(first + size, rows.n)
+        collector.extend(rows(range(first, last)))
         if progress is not None:
-            progress(block.stop, rows.n)
-    return [collector.finish() for collector in collectors]
-
-
-def _positive(row: NDArray[Any]) -> Row:
-    at = np.flatnonzero(row > 1)
-    return at.astype(np.int32), np.log(row[at])
+            progress(last, rows.n)
+    return collector.finish()

@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
 from boostne.connectivity.adjacency import transition
-from boostne.decompositions import truncated_svd
+from boostne.decompositions import Product, block_product, truncated_svd
 from boostne.errors import ParameterError
 from boostne.graph import Graph, check_choice
 
@@ -77,8 +77,11 @@ def katz(graph: Graph, beta: float | None = None) -> LinearOperator:
         f"beta must be below 1 / ρ(A), the spectral radius of the adjacency, and not too near to it; got {beta:g}. "
         "beta=None takes half of it or less",
     )
+    times, back = block_product(B), block_product(B.T)
     return _operator(
-        lambda x: _series(B, B @ x, terms), lambda x: B.T @ _series(B.T, x, terms), (graph.n_nodes,) * 2
+        lambda x: _series(times, times(x), terms),
+        lambda x: back(_series(back, x, terms)),
+        (graph.n_nodes,) * 2,
     )
 
 
@@ -88,9 +91,10 @@ def rooted_pagerank(graph: Graph, alpha: float = 0.5) -> LinearOperator:
         raise ParameterError(f"alpha must be above 0 and below 1; got {alpha!r}")
     B = transition(graph) * alpha
     terms = _terms(B, f"alpha must not be so near to 1 as {alpha!r}")
+    times, back = block_product(B), block_product(B.T)
     return _operator(
-        lambda x: (1 - alpha) * _series(B, x, terms),
-        lambda x: (1 - alpha) * _series(B.T, x, terms),
+        lambda x: (1 - alpha) * _series(times, x, terms),
+        lambda x: (1 - alpha) * _series(back, x, terms),
         (graph.n_nodes,) * 2,
     )
 
@@ -123,11 +127,11 @@ def _operator(product: Callable[..., Any], transposed: Callable[..., Any], shape
     )
 
 
-def _series(B: Any, x: NDArray[np.float64], terms: int) -> NDArray[np.float64]:
-    """``x + B x + … + B^terms x``, by Horner's rule."""
+def _series(times: Product, x: NDArray[np.float64], terms: int) -> NDArray[np.float64]:
+    """``x + B x + … + B^terms x``, by Horner's rule; ``times`` is the product with B."""
     total = x
     for _ in range(terms):
-        total = x + B @ total
+        total = x + times(total)
     return total
 
 

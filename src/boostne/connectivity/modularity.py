@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
+from boostne.decompositions import block_product
 from boostne.graph import Graph
 
 
@@ -15,9 +16,10 @@ def modularity(graph: Graph) -> LinearOperator:
     """
     A = graph.adjacency.astype(np.float64)
     d, volume = graph.degrees, graph.volume
+    times = block_product(A)
 
     def product(x: NDArray[np.float64]) -> NDArray[np.float64]:
         expected = np.multiply.outer(d, d @ x / volume).reshape(x.shape)
-        return np.asarray(A @ x - expected)
+        return times(x) - expected
 
     return LinearOperator(A.shape, matvec=product, rmatvec=product, matmat=product, dtype=A.dtype)

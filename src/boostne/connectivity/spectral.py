@@ -5,7 +5,6 @@ With ``N = D^-1/2 A D^-1/2`` and its h largest eigenvalues ``λ`` and eigenvecto
 ``X = log max( vol(G) / b · D^-1/2 Q f(Λ) Q^T D^-1/2 , 1 )``,  ``f(λ) = max((λ + λ^2 + … + λ^T) / T, 0)``.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,12 +14,10 @@ from scipy import sparse
 
 from boostne.connectivity.adjacency import inverse_root_degrees, normalized_adjacency
 from boostne.connectivity.rows import Progress, Rows, blocks_in_order, collect_rows
-from boostne.decompositions import lanczos
+from boostne.decompositions import largest_eigenpairs
 from boostne.errors import ParameterError
 from boostne.graph import Graph
 
-DENSE_SIZE = 256  # nodes of a component that is solved as a dense matrix
-FLOOR = -1.5  # below all eigenvalues of the normalised adjacency
 BLOCK_BYTES = 1 << 23  # of the dense rows that one thread holds
 
 
@@ -33,7 +30,7 @@ def window_filter(eigenvalues: NDArray[np.float64], window: int) -> NDArray[np.f
 
 
 def leading_eigenpairs(
-    graph: Graph, n_eigenpairs: int, seed: int
+    graph: Graph, n_eigenpairs: int, seed: int, threads: int | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the largest eigenvalues of the normalised adjacency, descending, and their vectors.
 
@@ -42,24 +39,26 @@ def leading_eigenpairs(
     """
     components = _components(graph)
     _check_eigenpairs(n_eigenpairs, graph.n_nodes, len(components))
-    return component_eigenpairs(graph, n_eigenpairs, seed, components)
+    return component_eigenpairs(graph, n_eigenpairs, seed, components, threads)
 
 
 def component_eigenpairs(
-    graph: Graph, count: int, seed: int, components: list[NDArray[np.int64]] | None = None
+    graph: Graph,
+    count: int,
+    seed: int,
+    components: list[NDArray[np.int64]] | None = None,
+    threads: int | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the largest eigenvalues of the normalised adjacency, descending, and their vectors.
 
-    Each connected component is solved by itself: a Lanczos method, which sees the whole matrix through one vector,
-    finds an eigenvalue that several components share too few times. Pairs beyond the number of nodes that have an
-    edge are zero.
+    Each connected component is solved by itself: the components share the eigenvalue 1, whose vectors could be
+    mixed at will, and so each has its own. Pairs beyond the number of nodes that have an edge are zero.
     """
-    root, N = inverse_root_degrees(graph), normalized_adjacency(graph)
-    pairs = [
-        (value, nodes, vector)
-        for nodes in (_components(graph) if components is None else components)
-        for value, vector in _component_eigenpairs(N[nodes][:, nodes], root[nodes], count, seed)
-    ]
+    N = normalized_adjacency(graph)
+    pairs = []
+    for nodes in _components(graph) if components is None else components:
+        found = largest_eigenpairs(N[nodes][:, nodes], min(count, len(nodes)), seed=seed, threads=threads)
+        pairs += [(value, nodes, vector) for value, vector in zip(found[0].tolist(), found[1].T, strict=True)]
     pairs.sort(key=lambda pair: -pair[0])  # stable: equal ones stay in the order of their components
     values = np.zeros(count)
     vectors = np.zeros((graph.n_nodes, count))
@@ -79,24 +78,6 @@ def _components(graph: Graph) -> list[NDArray[np.int64]]:
     return [
         nodes for nodes in groups if graph.adjacency.indptr[nodes[0]] < graph.adjacency.indptr[nodes[0] + 1]
     ]
-
-
-def _component_eigenpairs(
-    N: sparse.csr_array, root: NDArray[np.float64], count: int, seed: int
-) -> Iterator[tuple[float, NDArray[np.float64]]]:
-    """Largest eigenpairs of one component, at most ``count``."""
-    from scipy.linalg import eigh
-    from threadpoolctl import threadpool_limits
-
-    # One BLAS thread: the order of its sums, and so the last bits, must not depend on the machine's cores.
-    with threadpool_limits(limits=1, user_api="blas"):
-        if N.shape[0] <= max(DENSE_SIZE, count):
-            values, vectors = eigh(N.toarray())
-        else:
-            # The first pair is known: eigenvalue 1, and the roots of the degrees.
-            first = np.ones(1), (1 / root)[:, None] / np.linalg.norm(1 / root)
-            values, vectors = lanczos(N, count, first, floor=FLOOR, rng=np.random.default_rng(seed))
-    yield from zip(values.tolist(), vectors.T, strict=True)
 
 
 def _check_eigenpairs(n_eigenpairs: int, n_nodes: int, n_components: int) -> None:
@@ -179,7 +160,7 @@ def spectral_rows(
     graph: Graph, *, window: int, negative: float, eigenpairs: int, dtype: Any, seed: int, threads: int
 ) -> SpectralRows:
     """Solve for the eigenpairs and return what makes X from them; parameters as in :func:`spectral_deepwalk`."""
-    values, vectors = leading_eigenpairs(graph, eigenpairs, seed)
+    values, vectors = leading_eigenpairs(graph, eigenpairs, seed, threads)
     scale = np.sqrt(graph.volume / negative * window_filter(values, window))
     F = (inverse_root_degrees(graph)[:, None] * vectors * scale).astype(dtype)
     return SpectralRows(F, threads)

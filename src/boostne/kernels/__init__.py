@@ -66,6 +66,24 @@ class Kernels(Protocol):
     ) -> NDArray[np.int32]:
         """Random walks of ``length`` nodes, one a row; -1 after the end of a walk."""
 
+    def step_rows(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        weights: NDArray[Any] | None,
+        inverse_degree: NDArray[Any],
+        scales: tuple[NDArray[Any], NDArray[Any]],
+        steps: int,
+        rows: range,
+    ) -> list[tuple[NDArray[np.int32], NDArray[Any]]]:
+        """Rows of a GraRep connectivity matrix: column numbers and values of each."""
+
+    def product(self, R: ShardedCSR, V: NDArray[np.float64]) -> NDArray[np.float64]:
+        """``R V``."""
+
+    def gram_product(self, R: ShardedCSR, V: NDArray[np.float64]) -> NDArray[np.float64]:
+        """``R^T R V``."""
+
 
 def available_threads() -> int:
     """Cores that this process may use."""

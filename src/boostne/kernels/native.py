@@ -14,6 +14,7 @@ from boostne.kernels.sharded import ShardedCSR
 LIBRARY_NAMES = ("boostne_kernels.so", "boostne_kernels.dylib", "boostne_kernels.dll")
 INSTRUCTION_SETS = ("baseline", "avx2", "avx512")
 BLOCK_COLUMNS = 16  # kBlockColumns of row_kernels.h
+TILE_COLUMNS = 8  # kTile<double> of row_kernels.h
 CHUNK_ROWS = 256
 MAX_CHUNKS = 64
 ALIGNMENT = 64
@@ -135,18 +136,71 @@ class NativeKernels:
         columns: range,
     ) -> list[tuple[NDArray[np.int32], NDArray[Any]]]:
         """DeepWalk's columns; see :meth:`boostne.kernels.reference.ReferenceKernels.walk_columns`."""
+        return self._walks(
+            "walk_columns",
+            columns,
+            inverse_degree,
+            *map(_pointer, (indptr, indices, weights, inverse_degree, scale)),
+            ctypes.c_int(window),
+        )
+
+    def step_rows(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        weights: NDArray[Any] | None,
+        inverse_degree: NDArray[Any],
+        scales: tuple[NDArray[Any], NDArray[Any]],
+        steps: int,
+        rows: range,
+    ) -> list[tuple[NDArray[np.int32], NDArray[Any]]]:
+        """GraRep's rows; see :meth:`boostne.kernels.reference.ReferenceKernels.step_rows`."""
+        return self._walks(
+            "step_rows",
+            rows,
+            inverse_degree,
+            *map(_pointer, (indptr, indices, weights, inverse_degree, *scales)),
+            ctypes.c_int(steps),
+        )
+
+    def _walks(
+        self, name: str, made: range, inverse_degree: NDArray[Any], *arguments: Any
+    ) -> list[tuple[NDArray[np.int32], NDArray[Any]]]:
+        """Call what makes rows or columns from walks, with room for them: positions and values of each."""
         n, dtype = len(inverse_degree), inverse_degree.dtype
-        slots = -(-len(columns) // BLOCK_COLUMNS) * BLOCK_COLUMNS
+        slots = -(-len(made) // BLOCK_COLUMNS) * BLOCK_COLUMNS
         work = self._scratch_for((2 * self._threads * n, BLOCK_COLUMNS), dtype)
         counts = np.empty(slots, np.int64)
-        rows = np.empty((slots, n), np.int32)
+        at = np.empty((slots, n), np.int32)
         values = np.empty((slots, n), dtype)
         self._call(
-            "walk_columns", dtype, ctypes.c_int64(columns.start), ctypes.c_int64(columns.stop), ctypes.c_int64(n),
-            _pointer(indptr), _pointer(indices), _pointer(weights), _pointer(inverse_degree), _pointer(scale),
-            ctypes.c_int(window), _pointer(work), _pointer(rows), _pointer(values), _pointer(counts),
+            name, dtype, ctypes.c_int64(made.start), ctypes.c_int64(made.stop), ctypes.c_int64(n), *arguments,
+            _pointer(work), _pointer(at), _pointer(values), _pointer(counts),
         )  # fmt: skip
-        return [(rows[c, : counts[c]], values[c, : counts[c]]) for c in range(len(columns))]
+        return [(at[c, : counts[c]], values[c, : counts[c]]) for c in range(len(made))]
+
+    def product(self, R: ShardedCSR, V: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Product with a block; see :meth:`boostne.kernels.reference.ReferenceKernels.product`."""
+        return self._products(R, V, gram=False)
+
+    def gram_product(self, R: ShardedCSR, V: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Product there and back; see :meth:`boostne.kernels.reference.ReferenceKernels.gram_product`."""
+        return self._products(R, V, gram=True)
+
+    def _products(self, R: ShardedCSR, V: NDArray[np.float64], *, gram: bool) -> NDArray[np.float64]:
+        missing = -V.shape[1] % TILE_COLUMNS
+        padded = np.pad(V, [(0, 0), (0, missing)]) if missing else V
+        n_columns, width = padded.shape
+        U = aligned_empty((R.n_rows, width), V.dtype)
+        C = aligned_empty(padded.shape, V.dtype) if gram else None
+        accumulators = min(self._threads, R.n_shards) if gram else 0
+        scratch = self._scratch_for(((1 + accumulators) * n_columns, width), V.dtype)
+        self._call(
+            "product", R.data.dtype, ctypes.c_int64(R.n_shards), _pointer(R.cuts), _pointer(R.indptr),
+            _pointer(R.indices), _pointer(R.data), ctypes.c_int64(n_columns), ctypes.c_int64(width),
+            _pointer(padded), _pointer(U), _pointer(C), _pointer(scratch),
+        )  # fmt: skip
+        return (U if C is None else C)[:, : V.shape[1]]
 
     def random_walks(
         self,

@@ -161,3 +161,41 @@ class ReferenceKernels:
         for i, start in enumerate(starts):
             walks[i] = made.walk(int(start), length, Random(seed, first + i))
         return walks
+
+    def step_rows(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        weights: NDArray[Any] | None,
+        inverse_degree: NDArray[Any],
+        scales: tuple[NDArray[Any], NDArray[Any]],
+        steps: int,
+        rows: range,
+    ) -> list[tuple[NDArray[np.int32], NDArray[Any]]]:
+        """Rows of ``log max(from_i (S^steps)_{ji} to_j, 1)``, ``S = D^-1 A``; ``scales`` are from and to.
+
+        A is symmetric, so ``(S^p)_ij = d_j / d_i (S^p)_ji``, and a row comes from a column: ``B <- S B``, on a
+        block of columns. Each row comes back as the columns in which it is positive, ascending, and its values
+        there.
+        """
+        n = len(inverse_degree)
+        data = np.ones(len(indices), inverse_degree.dtype) if weights is None else weights
+        A = sparse.csr_array((data, indices, indptr), shape=(n, n))
+        B = np.zeros((n, len(rows)), inverse_degree.dtype)
+        B[np.arange(rows.start, rows.stop), np.arange(len(rows))] = 1
+        for _ in range(steps):
+            B = inverse_degree[:, None] * (A @ B)
+        B *= scales[0][rows.start : rows.stop] * scales[1][:, None]
+        kept = [np.flatnonzero(row > 1).astype(np.int32) for row in B.T]
+        return [(at, np.log(B[at, i])) for i, at in enumerate(kept)]
+
+    def product(self, R: ShardedCSR, V: NDArray[np.float64]) -> NDArray[np.float64]:
+        """``R V`` of a dense block V; R may be in float32, its entries are widened one by one."""
+        return np.vstack([R.shard(s) @ V for s in range(R.n_shards)])
+
+    def gram_product(self, R: ShardedCSR, V: NDArray[np.float64]) -> NDArray[np.float64]:
+        """``R^T R V`` of a dense block V, summed shard by shard."""
+        total = np.zeros_like(V)
+        for s in range(R.n_shards):
+            total += R.shard(s).T @ (R.shard(s) @ V)
+        return total

@@ -93,8 +93,8 @@ class BoostNE(NodeEmbedder):
     **Differences from the paper.** The paper leaves the solver open ("coordinate descent, projected
     gradient"); here it is HALS with extrapolation, started at random. Columns of U and V are scaled to equal
     norms, which the paper does not mention and a regularised classifier feels. X averages the powers 1 to T of
-    S, as NetMF does, where the paper's sum has lost its upper limit. In the spectral form the eigenvectors of
-    eigenvalue 1, one for each connected component, are known and not searched for.
+    S, as NetMF does, where the paper's sum has lost its upper limit. In the spectral form each
+    connected component is solved by itself.
 
     References
     ----------

@@ -73,7 +73,6 @@ class GraphFactorization(DecompositionEmbedder):
     def _embed(self, graph: Graph, seed: int, report: Report) -> NDArray[Any]:
         report(Progress("eigenvectors", 0.0, f"{self.dimensions} of the adjacency"))
         A = adjacency(graph).astype(np.float64)
-        floor = -2 * float(graph.degrees.max())  # no eigenvalue exceeds the largest degree
-        self.eigenvalues_, Q = largest_eigenpairs(A, self.dimensions, floor=floor, seed=seed)
+        self.eigenvalues_, Q = largest_eigenpairs(A, self.dimensions, seed=seed)
         Q *= np.sqrt(graph.n_nodes * np.maximum(self.eigenvalues_, 0))
         return Q

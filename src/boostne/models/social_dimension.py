@@ -67,8 +67,5 @@ class SocialDimension(DecompositionEmbedder):
 
     def _embed(self, graph: Graph, seed: int, report: Report) -> NDArray[Any]:
         report(Progress("eigenvectors", 0.0, f"{self.dimensions} of the modularity matrix"))
-        degrees = graph.degrees
-        # No eigenvalue of A is below minus the largest degree, none of d d^T / 2m above |d|^2 / 2m.
-        floor = -2 * float(degrees.max() + degrees @ degrees / graph.volume)
-        self.eigenvalues_, Q = largest_eigenpairs(modularity(graph), self.dimensions, floor=floor, seed=seed)
+        self.eigenvalues_, Q = largest_eigenpairs(modularity(graph), self.dimensions, seed=seed)
         return Q * float(np.sqrt(graph.n_nodes))

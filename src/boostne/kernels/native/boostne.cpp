@@ -3,14 +3,14 @@
 #include <cstring>
 
 #include "api.h"
+#include "isa.h"
 #include "parallel.h"
 #include "row_kernels.h"
 #include "shard_tree.h"
+#include "tiles.h"
 
 namespace boostne {
 namespace {
-
-enum Isa { kBaseline = 0, kAvx2 = 1, kAvx512 = 2 };
 
 int best_isa() {
 #if defined(__x86_64__) || defined(_M_X64)
@@ -50,24 +50,6 @@ struct Gram {
 void add_up(const std::vector<double>& parts, int64_t size, double* total) {
   for (int64_t i = 0; i < size; ++i) total[i] = 0;
   for (size_t i = 0; i < parts.size(); ++i) total[i % size] += parts[i];
-}
-
-// tiles = factor, the one tiled, the other row-major.
-template <class T>
-void copy_tiled(const T* factor, int64_t rows, int64_t width, T* tiles) {
-  const int64_t tile = tile_width<T>(width);
-  for (int64_t at = 0; at < width; at += tile)
-    for (int64_t i = 0; i < rows; ++i)
-      std::memcpy(tiles + at * rows + i * tile, factor + i * width + at, sizeof(T) * tile);
-}
-
-// factor = tiles, the one row-major, the other tiled.
-template <class T>
-void copy_untiled(const T* tiles, int64_t rows, int64_t width, T* factor) {
-  const int64_t tile = tile_width<T>(width);
-  for (int64_t at = 0; at < width; at += tile)
-    for (int64_t i = 0; i < rows; ++i)
-      std::memcpy(factor + i * width + at, tiles + at * rows + i * tile, sizeof(T) * tile);
 }
 
 // `first` is the number of the first shard in the whole matrix; `parts` takes the nodes of the tree that these
@@ -141,17 +123,18 @@ void deflate(int isa, int threads, int64_t shards, const int64_t* cuts, int64_t*
 template <class T>
 void walk_columns(int isa, int threads, int64_t first, int64_t last, int64_t n, const int64_t* indptr,
                       const int32_t* indices_a, const T* weights, const T* inverse_degree, const T* scale,
-                      int window, T* work, int32_t* indices, T* data, int64_t* counts) {
+                      const T* row_scale, int window, bool shorter, T* work, int32_t* indices, T* data,
+                      int64_t* counts) {
   const RowKernels<T> kernels = kernels_for<T>(isa);
   const int64_t blocks = (last - first + kBlockColumns - 1) / kBlockColumns;
   parallel_for(blocks, threads, [&](int64_t b, int thread) {
     const int64_t begin = first + b * kBlockColumns;
     const int64_t columns = last - begin < kBlockColumns ? last - begin : kBlockColumns;
     T* block = work + 2 * thread * n * kBlockColumns;
-    kernels.walk({indptr, indices_a, weights, inverse_degree, n, begin, columns, window, block,
-                  block + n * kBlockColumns});
+    kernels.walk({indptr, indices_a, weights, inverse_degree, n, begin, columns, window, shorter,
+                  block, block + n * kBlockColumns});
     const int64_t slot = b * kBlockColumns;
-    kernels.keep({block, n, columns, scale + begin, indices + slot * n, data + slot * n, counts + slot});
+    kernels.keep({block, n, columns, scale + begin, row_scale, indices + slot * n, data + slot * n, counts + slot});
   });
 }
 
@@ -186,8 +169,15 @@ BOOSTNE_API int boostne_best_isa() { return boostne::best_isa(); }
       int isa, int threads, int64_t first, int64_t last, int64_t n, const int64_t* indptr,                      \
       const int32_t* indices_a, const T* weights, const T* inverse_degree, const T* scale, int window, T* work, \
       int32_t* indices, T* data, int64_t* counts) {                                                             \
-    boostne::walk_columns(isa, threads, first, last, n, indptr, indices_a, weights, inverse_degree, scale,  \
-                              window, work, indices, data, counts);                                             \
+    boostne::walk_columns<T>(isa, threads, first, last, n, indptr, indices_a, weights, inverse_degree, scale,   \
+                             nullptr, window, true, work, indices, data, counts);                               \
+  }                                                                                                             \
+  BOOSTNE_API void boostne_step_rows_##SUFFIX(                                                                  \
+      int isa, int threads, int64_t first, int64_t last, int64_t n, const int64_t* indptr,                      \
+      const int32_t* indices_a, const T* weights, const T* inverse_degree, const T* from, const T* to,          \
+      int steps, T* work, int32_t* indices, T* data, int64_t* counts) {                                         \
+    boostne::walk_columns<T>(isa, threads, first, last, n, indptr, indices_a, weights, inverse_degree, from, to, \
+                             steps, false, work, indices, data, counts);                                        \
   }
 
 BOOSTNE_FOR_TYPE(float, f32)

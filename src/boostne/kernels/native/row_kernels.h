@@ -66,14 +66,15 @@ struct DeflateRows {  // R <- max(R - U V, 0), compacted towards the shard's sta
 };
 
 template <class T>
-struct WalkColumns {  // `columns` columns of (S + S^2 + ... + S^T), S = D^-1 A, by Horner's rule
+struct WalkColumns {  // `columns` columns of S + S^2 + ... + S^T, by Horner's rule, or of S^T alone; S = D^-1 A
   const int64_t* indptr;
   const int32_t* indices;
   const T* weights;  // nullptr: every edge weighs 1
   const T* inverse_degree;
   int64_t n;
   int64_t first, columns;
-  int window;
+  int window;     // T
+  bool shorter;   // whether walks shorter than T count
   T* block;   // n by block_columns, the result
   T* buffer;  // the same size
 };
@@ -84,6 +85,7 @@ struct KeepColumns {  // column c of the block becomes row c of X: log(scale * e
   int64_t n;
   int64_t columns;
   const T* scale;
+  const T* row_scale;  // of the block's rows, on top of it; nullptr: 1
   int32_t* indices;  // columns by n
   T* data;
   int64_t* counts;

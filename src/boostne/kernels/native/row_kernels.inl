@@ -39,10 +39,10 @@ constexpr int kNarrow = kWide<T> < kPad ? kWide<T> : kPad;  // for rows narrower
 inline float log_of(float x) { return logf(x); }
 inline double log_of(double x) { return log(x); }
 
-// out = sum over a row's entries of data * V[column], for a tile of K registers. `Unroll` independent sums hide
+// out = sum over a row's entries of data * V[column], for a tile of K registers; `data` may be of another type. `Unroll` independent sums hide
 // the latency of the multiply-add.
-template <class T, int L, int K>
-inline void gather(const int32_t* indices, const T* data, int64_t count, const T* V, T* out) {
+template <class T, int L, int K, class D>
+inline void gather(const int32_t* indices, const D* data, int64_t count, const T* V, T* out) {
   using Vec = typename Lanes<T, L>::type;
   constexpr int Unroll = 8 / K;
   Vec acc[Unroll][K];
@@ -52,11 +52,11 @@ inline void gather(const int32_t* indices, const T* data, int64_t count, const T
   for (; q + Unroll <= count; q += Unroll)
     for (int u = 0; u < Unroll; ++u) {
       const T* v = V + int64_t(indices[q + u]) * (K * L);
-      for (int k = 0; k < K; ++k) acc[u][k] += data[q + u] * load<Vec>(v + k * L);
+      for (int k = 0; k < K; ++k) acc[u][k] += T(data[q + u]) * load<Vec>(v + k * L);
     }
   for (; q < count; ++q) {
     const T* v = V + int64_t(indices[q]) * (K * L);
-    for (int k = 0; k < K; ++k) acc[0][k] += data[q] * load<Vec>(v + k * L);
+    for (int k = 0; k < K; ++k) acc[0][k] += T(data[q]) * load<Vec>(v + k * L);
   }
   for (int k = 0; k < K; ++k) {
     for (int step = 1; step < Unroll; step *= 2)
@@ -66,14 +66,14 @@ inline void gather(const int32_t* indices, const T* data, int64_t count, const T
 }
 
 // C[column] += data * u for a row's entries, likewise for a tile.
-template <class T, int L, int K>
-inline void scatter(const int32_t* indices, const T* data, int64_t count, const T* u, T* C) {
+template <class T, int L, int K, class D>
+inline void scatter(const int32_t* indices, const D* data, int64_t count, const T* u, T* C) {
   using Vec = typename Lanes<T, L>::type;
   Vec row[K];
   for (int k = 0; k < K; ++k) row[k] = load<Vec>(u + k * L);
   for (int64_t q = 0; q < count; ++q) {
     T* c = C + int64_t(indices[q]) * (K * L);
-    const T value = data[q];
+    const T value = T(data[q]);
     for (int k = 0; k < K; ++k) store(c + k * L, load<Vec>(c + k * L) + value * row[k]);
   }
 }
@@ -343,7 +343,8 @@ void walk_columns(const WalkColumns<T>& s) {
       now[i * kBlockColumns + c] = (s.weights ? s.weights[q] : T(1)) * s.inverse_degree[i];
     }
   for (int step = 1; step < s.window; ++step) {
-    for (int64_t c = 0; c < s.columns; ++c) now[(s.first + c) * kBlockColumns + c] += 1;
+    if (s.shorter)
+      for (int64_t c = 0; c < s.columns; ++c) now[(s.first + c) * kBlockColumns + c] += 1;
     if (s.weights)
       walk_step<T, L, true>(s, now, next);
     else
@@ -359,8 +360,9 @@ void keep_columns(const KeepColumns<T>& s) {
   for (int64_t c = 0; c < s.columns; ++c) s.counts[c] = 0;
   for (int64_t i = 0; i < s.n; ++i) {
     const T* row = s.block + i * kBlockColumns;
+    const T of_row = s.row_scale ? s.row_scale[i] : T(1);
     for (int64_t c = 0; c < s.columns; ++c) {
-      const T value = row[c] * s.scale[c];
+      const T value = row[c] * s.scale[c] * of_row;
       int64_t at = c * s.n + s.counts[c];
       s.indices[at] = static_cast<int32_t>(i);
       s.data[at] = value;

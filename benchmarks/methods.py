@@ -1,0 +1,65 @@
+"""Every matrix method on blogcatalog at d = 128: seconds, and peak memory over the graph.
+
+Beside them the peers that install today, with the same d: scikit-network's Spectral and SVD.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.common import graph_of, peak_memory, save, show
+from boostne.models import METHODS
+
+DATASET, DIMENSIONS = "blogcatalog", 128
+OURS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("spectral-clustering", {}),
+    ("social-dimension", {}),
+    ("graph-factorization", {}),
+    ("grarep", {}),
+    ("hope", {}),
+    ("netmf", {"factorization": "nmf"}),
+    ("netmf", {"factorization": "svd"}),
+    ("boostne", {}),
+    ("boostne", {"approximation": "spectral"}),
+)
+PEERS = ("Spectral", "SVD")
+
+
+def run() -> None:
+    """Fit each in a process of its own."""
+    rows = []
+    for name, options in OURS:
+        peak, seconds = peak_memory(our_fit, name, options)
+        rows.append(_row(" ".join([name, *options.values()]), seconds, peak))
+    for name in PEERS:
+        peak, seconds = peak_memory(peer_fit, name)
+        rows.append(_row(f"scikit-network {name}", seconds, peak))
+    show(f"Matrix methods on {DATASET}, d = {DIMENSIONS}", rows)
+    save("methods", rows, dataset=DATASET, dimensions=DIMENSIONS)
+
+
+def _row(method: str, seconds: float, peak: int) -> dict[str, Any]:
+    row = {"method": method, "seconds": seconds, "peak_MB": peak / 1e6}
+    show("so far", [row])
+    return row
+
+
+def our_fit(name: str, options: dict[str, Any]) -> Callable[[], float]:
+    """Prepare the graph; what comes back fits one of our methods and tells the seconds."""
+    graph = graph_of(DATASET)
+    return lambda: _seconds(lambda: METHODS[name](DIMENSIONS, **options).fit(graph))
+
+
+def peer_fit(name: str) -> Callable[[], float]:
+    """Do the same for an embedding of scikit-network."""
+    from scipy import sparse
+    from sknetwork import embedding
+
+    adjacency = sparse.csr_matrix(graph_of(DATASET).adjacency)
+    return lambda: _seconds(lambda: getattr(embedding, name)(DIMENSIONS).fit(adjacency))
+
+
+def _seconds(work: Callable[[], Any]) -> float:
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin

@@ -1,0 +1,46 @@
+// Body of the products, compiled once per instruction set right after row_kernels.inl, whose loops it uses.
+
+#include "product_kernels.h"
+
+namespace boostne {
+namespace BOOSTNE_ISA {
+namespace {
+
+// How many rows to treat before the next tile: as many as let a tile of V be read from the second-level cache
+// often enough to pay for bringing it there.
+inline int64_t rows_by_entries(const int64_t* indptr, int64_t rows) {
+  int64_t count = 1;
+  while (count < rows && indptr[count + 1] - indptr[0] <= kBlockEntries) ++count;
+  return count;
+}
+
+template <class D>
+void product_rows(const ProductRows<D>& s) {
+  constexpr int64_t Tile = kTile<double>;
+  constexpr int L = kWide<double>;
+  constexpr int K = Tile / L;
+  for (int64_t i = s.first, count; i < s.last; i += count) {
+    const int64_t* indptr = s.indptr + (i - s.first);
+    count = rows_by_entries(indptr, s.last - i);
+    double* u = s.U + i * s.width;
+    for (int64_t at = 0; at < s.width; at += Tile)
+      for (int64_t r = 0; r < count; ++r)
+        gather<double, L, K>(s.indices + indptr[r], s.data + indptr[r], indptr[r + 1] - indptr[r],
+                        s.V + at * s.n_columns, u + r * s.width + at);
+    if (!s.C) continue;
+    for (int64_t at = 0; at < s.width; at += Tile)
+      for (int64_t r = 0; r < count; ++r)
+        scatter<double, L, K>(s.indices + indptr[r], s.data + indptr[r], indptr[r + 1] - indptr[r],
+                         u + r * s.width + at, s.C + at * s.n_columns);
+  }
+}
+
+}  // namespace
+
+template <>
+ProductKernel<float> product_kernel<float>() { return product_rows<float>; }
+template <>
+ProductKernel<double> product_kernel<double>() { return product_rows<double>; }
+
+}  // namespace BOOSTNE_ISA
+}  // namespace boostne

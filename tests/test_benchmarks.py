@@ -1,0 +1,39 @@
+"""What the benchmarks compute beyond times."""
+
+from benchmarks import baselines
+
+HEADER = "dataset,method,setting,metric,train_percent,mean,std,se,paper,difference"
+SCORES = """
+cora,grarep,,micro,10,.74,.01,.003,.76,-0.02
+cora,grarep,,micro,90,.76,.01,.003,.78,-0.02
+cora,grarep,,macro,90,.70,.01,.003,.20,0.5
+wiki,grarep,,micro,10,.60,.01,.003,.59,0.01
+wiki,grarep,,micro,90,.60,.01,.003,.61,-0.01
+cora,netmf,nmf,micro,10,.60,.01,.003,.61,-0.01
+cora,hope,,micro,10,.60,.01,.003,,
+"""
+
+
+def test_differences_from_the_paper(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "scores.csv"
+    path.write_text(HEADER + SCORES)
+    saved = []
+    monkeypatch.setattr(baselines, "SCORES", path)
+    monkeypatch.setattr(baselines, "save", lambda name, rows, **facts: saved.append((name, rows)))
+    baselines.run()
+    assert saved == [
+        (
+            "baselines",
+            [
+                {"method": "grarep", "cora": "-0.020 !", "wiki": "+0.000"},
+                {"method": "netmf nmf", "cora": "-0.010", "wiki": ""},
+            ],
+        )
+    ]
+    assert "-0.020 !" in capsys.readouterr().out
+
+
+def test_no_scores_yet(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(baselines, "SCORES", tmp_path / "scores.csv")
+    baselines.run()
+    assert "boostne reproduce" in capsys.readouterr().out
