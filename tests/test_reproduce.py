@@ -15,12 +15,13 @@ import pytest
 
 from boostne import BoostNE, Graph, NetMF, evaluate, load_dataset
 from boostne.cli.program import run as run_program
+from boostne.cli.reproduce import PAPER
 from boostne.errors import ParameterError
 from boostne.models import METHODS, SpectralClustering
 from boostne.reproduction import Protocol, choose_methods, known_methods, reproduce
 from boostne.reproduction.cache import Cache
 from boostne.reproduction.maps import draw_maps
-from boostne.reproduction.paper import DATASETS, Cell, paper_values
+from boostne.reproduction.paper import Cell, paper_values
 from boostne.reproduction.plan import PAPER_X, find_method, make_plan
 from boostne.reproduction.recommended import recommended
 from boostne.reproduction.tables import better_setting, shortfall_rows
@@ -60,7 +61,7 @@ def done(tmp_path_factory):
 def test_the_paper_has_504_cells():
     cells = paper_values()
     assert len(cells) == 504 == 4 * 7 * 2 * 9
-    assert {cell.dataset for cell in cells} == set(DATASETS)
+    assert {cell.dataset for cell in cells} == set(PAPER)
     assert (
         cells[Cell("blogcatalog", "DeepWalk", "macro-f1", 90)]
         != cells[Cell("blogcatalog", "LINE", "macro-f1", 90)]

@@ -144,7 +144,8 @@ def _progress(screen: Screen) -> Iterator[Report]:
 
 def _print_scores(found: "Reproduction") -> None:
     """Print a table for each data set and metric: our value, the paper's, the difference."""
-    from boostne.reproduction.page import METRIC_NAMES, distinct, row_name
+    from boostne.reproduction.page import distinct, row_name
+    from boostne.reproduction.tables import METRIC_NAMES
 
     for dataset in distinct(found.scores, "dataset"):
         for metric, title in METRIC_NAMES.items():

@@ -4,11 +4,10 @@ from pathlib import Path
 from typing import Any
 
 from boostne.io.atomic import atomic_path
-from boostne.reproduction.tables import Row
+from boostne.reproduction.tables import METRIC_NAMES, Row
 
 # Apart for the colour-blind too, and in print by their markers.
 LOOKS = (("#0072b2", "o"), ("#d55e00", "s"), ("#117733", "^"), ("#882255", "D"), ("#555555", "v"))
-TITLES = {"micro-f1": "Micro-F1", "macro-f1": "Macro-F1"}
 
 
 def draw_figures(errors: list[Row], levels: list[Row], folder: Path) -> list[Path]:
@@ -50,7 +49,7 @@ def _curves(rows: list[Row], dataset: str) -> Any:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 4), layout="constrained")
-    for axes, (metric, title) in zip(figure.subplots(1, 2), TITLES.items(), strict=True):
+    for axes, (metric, title) in zip(figure.subplots(1, 2), METRIC_NAMES.items(), strict=True):
         here = [row for row in rows if row["metric"] == metric]
         ratios = dict.fromkeys(row["train_percent"] for row in here)
         for (colour, marker), ratio in zip(LOOKS, ratios, strict=False):

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from boostne.reproduction.figures import draw_figures
-from boostne.reproduction.tables import Row, better_setting, read_rows, write_text
+from boostne.reproduction.tables import METRIC_NAMES, Row, better_setting, read_rows, write_text
 
-METRIC_NAMES = {"micro-f1": "Micro-F1", "macro-f1": "Macro-F1"}
 ALPHA = 0.05
 
 

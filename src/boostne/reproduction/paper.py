@@ -15,7 +15,6 @@ METHODS = {
     "NetMF": "NetMF",
     "BoostNE": "BoostNE",
 }
-DATASETS = ("cora", "wiki", "ppi", "blogcatalog")
 
 
 class Cell(NamedTuple):

@@ -19,6 +19,7 @@ from boostne.reproduction.plan import Protocol
 from boostne.reproduction.run import FIT, MAP, DatasetResults, Found
 
 METRICS = {"micro-f1": "micro", "macro-f1": "macro"}
+METRIC_NAMES = {"micro-f1": "Micro-F1", "macro-f1": "Macro-F1"}
 COLUMNS = {
     "scores": (
         "dataset", "method", "setting", "metric", "train_percent", "mean", "std", "se", "paper", "difference",
