@@ -19,6 +19,7 @@ from boostne.cli.command import (
 )
 from boostne.cli.inputs import GRAPH_SECTION, LABELS_SECTION, load_graph, load_labels
 from boostne.cli.options import Source, values
+from boostne.cli.reproduce import reproduce
 from boostne.cli.screen import duration, print_pairs, print_table
 from boostne.cli.session import session_of
 from boostne.errors import ParameterError
@@ -298,7 +299,7 @@ def datasets(as_json: bool) -> None:
     )
 
 
-COMMANDS = (demo, embed, evaluate, estimate, methods, datasets)
+COMMANDS = (demo, embed, evaluate, estimate, methods, datasets, reproduce)
 
 
 def _print_scores(result: "Result") -> None:
