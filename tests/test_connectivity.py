@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 from tests import graphs, reference
 
+from boostne import decompositions
 from boostne.connectivity import WalkColumns, deepwalk, exact_deepwalk, rows, spectral, spectral_deepwalk
 from boostne.connectivity.rows import RowCollector
 from boostne.connectivity.spectral import leading_eigenpairs, window_filter
@@ -245,10 +246,10 @@ class TestEigenpairs:
 
     def test_large_components_against_a_dense_solver(self):
         # two of them, each above the size that is solved as a dense matrix, and some small ones
-        parts = [graphs.random_graph(n, 6, seed=n).without_isolated().adjacency for n in (300, 400)]
+        parts = [graphs.random_graph(n, 6, seed=n).without_isolated().adjacency for n in (700, 900)]
         parts += [graphs.two_triangles().adjacency] * 3
         graph = Graph(sparse.block_diag(parts, format="csr"))
-        assert parts[0].shape[0] > spectral.DENSE_SIZE
+        assert parts[0].shape[0] > decompositions.DENSE_SIZE
         values, Q = leading_eigenpairs(graph, 30, seed=1)
         np.testing.assert_allclose(values, reference.spectrum(graphs.dense(graph))[0][:30], atol=1e-8)
         np.testing.assert_allclose(Q.T @ Q, np.eye(30), atol=1e-6)
