@@ -19,6 +19,7 @@ from boostne.cli.command import (
 )
 from boostne.cli.inputs import GRAPH_SECTION, load_graph
 from boostne.cli.options import Source, values
+from boostne.cli.reproduce import reproduce
 from boostne.cli.scoring import evaluate, report
 from boostne.cli.screen import duration, print_pairs, print_table
 from boostne.cli.session import session_of
@@ -242,7 +243,7 @@ def datasets(as_json: bool) -> None:
     )
 
 
-COMMANDS = (demo, embed, evaluate, report, estimate, methods, datasets)
+COMMANDS = (demo, embed, evaluate, estimate, methods, datasets, reproduce, report)
 
 
 def _print_scores(result: "Result") -> None:

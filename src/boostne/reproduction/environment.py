@@ -1,0 +1,61 @@
+"""What a run was made of and made on: ``run.json``, the only file with times in it."""
+
+import os
+import platform
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from boostne.evaluation.checksum import labels_sha256
+from boostne.evaluation.result import RULES, versions
+from boostne.kernels import available_threads, instruction_set
+from boostne.reproduction.plan import Protocol
+from boostne.reproduction.run import RULE, C, DatasetResults
+
+
+def describe(results: list[DatasetResults], protocol: Protocol, threads: int | None) -> dict[str, Any]:
+    """Return what was run, on what data, with what, and how long each piece took when it was computed."""
+    return {
+        "protocol": asdict(protocol)
+        | {
+            "classifier": f"one-vs-rest logistic regression, liblinear, L2, C = {C:g}",
+            "rule": f"{RULE}: {RULES[RULE]}",
+            "approximation_error": "||R_{k+1}||_F / ||X||_F, R_{i+1} = max(R_i - U_i V_i, 0), paper's setting",
+        },
+        "machine": {
+            "system": f"{platform.system()} {platform.machine()}",
+            "processor": _processor(),
+            "cores": available_threads(),
+            "threads": threads or available_threads(),
+            "instruction_set": instruction_set(),
+        },
+        "versions": {"python": platform.python_version(), **versions("scipy")},
+        "datasets": [_dataset(result) for result in results],
+    }
+
+
+def _dataset(result: DatasetResults) -> dict[str, Any]:
+    data = result.data
+    return {
+        "name": data.name,
+        "nodes": data.graph.n_nodes,
+        "edges": data.graph.n_edges,
+        "classes": len(data.labels.classes),
+        "graph_sha256": data.graph.fingerprint(),
+        "labels_sha256": labels_sha256(data.labels),
+        "work": [
+            {"name": found.work.name, "settings": found.work.rows, **found.work.recipe.key()}
+            | {"seconds": {name: round(value, 3) for name, value in found.seconds().items()}}
+            for found in result.found
+        ],
+    }
+
+
+def _processor() -> str:
+    if sys.platform == "linux":
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+        if names:
+            return names[0]
+    return platform.processor() or os.environ.get("PROCESSOR_IDENTIFIER", "unknown")

@@ -1,0 +1,350 @@
+"""The paper computed anew: what is planned, what is kept, what is written."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from boostne import BoostNE, Graph, NetMF, evaluate, load_dataset
+from boostne.cli.program import run as run_program
+from boostne.errors import ParameterError
+from boostne.models import METHODS, SpectralClustering
+from boostne.reproduction import Protocol, choose_methods, known_methods, reproduce
+from boostne.reproduction.cache import Cache
+from boostne.reproduction.maps import draw_maps
+from boostne.reproduction.paper import DATASETS, Cell, paper_values
+from boostne.reproduction.plan import PAPER_X, find_method, make_plan
+from boostne.reproduction.recommended import recommended
+from boostne.reproduction.tables import better_setting, shortfall_rows
+
+TINY = Protocol(train=(10, 50), repeats=2, levels=(1, 8), curve_train=(50,), map_nodes=60)
+METHODS_HERE = ("GraRep", "NetMF", "BoostNE")
+SHARED = Path(__file__).parents[2] / "shared" / "paper" / "tables.csv"
+
+
+def rows_of(path):
+    with path.open(newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def contents(folder):
+    """Everything that must be the same each time: all but the times."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name != "run.json")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return load_dataset("digits")
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reproduce")
+    cache = Cache(folder / "cache")
+    found = reproduce(["digits"], METHODS_HERE, folder / "results", cache, protocol=TINY)
+    return found, cache
+
+
+# ---- the paper
+
+
+def test_the_paper_has_504_cells():
+    cells = paper_values()
+    assert len(cells) == 504 == 4 * 7 * 2 * 9
+    assert {cell.dataset for cell in cells} == set(DATASETS)
+    assert (
+        cells[Cell("blogcatalog", "DeepWalk", "macro-f1", 90)]
+        != cells[Cell("blogcatalog", "LINE", "macro-f1", 90)]
+    )
+    assert all(0 < value < 1 for value in cells.values())
+
+
+@pytest.mark.skipif(not SHARED.is_file(), reason="the paper's figures are not beside the repository")
+def test_the_paper_is_as_transcribed():
+    import boostne.reproduction
+
+    shipped = Path(boostne.reproduction.__file__).with_name("paper.csv")
+    assert rows_of(shipped) == rows_of(SHARED)
+
+
+# ---- the plan
+
+
+def test_each_recipe_is_planned_once(digits):
+    plan = make_plan(digits, ("NetMF", "BoostNE"), Protocol())
+    recipes = [work.recipe for work in plan]
+    assert all(one != other for i, one in enumerate(recipes) for other in recipes[:i])
+    eight = next(work for work in plan if work.levels == 8)
+    assert eight.rows == ["paper"]
+    assert eight.train == set(range(10, 100, 10))
+    assert [work.levels for work in plan if work.levels] == [8, 1, 2, 4, 16, 32, 64]
+    assert [work.mapped for work in plan].count(True) == 1
+    assert all(work.recipe.parameters["dimensions"] == 128 for work in plan)
+
+
+def test_the_papers_setting(digits):
+    work = next(work for work in make_plan(digits, ("BoostNE",), Protocol()) if "paper" in work.rows)
+    model = work.recipe.build()
+    assert (model.approximation, model.eigenpairs, model.window, model.levels) == ("spectral", 256, 10, 8)
+    assert work.recipe.scale == 1
+
+
+def test_the_recommended_setting_is_that_of_a_sparse_or_a_dense_graph():
+    sparse, dense = (
+        Graph.from_edges(*np.random.default_rng(0).integers(0, 300, (2, m))) for m in (900, 9000)
+    )
+    assert recommended(sparse).parameters["approximation"] is None
+    assert recommended(dense).parameters["approximation"] == "spectral"
+    assert recommended(dense).parameters["window"] < recommended(sparse).parameters["window"]
+
+
+def test_methods_by_any_name():
+    assert choose_methods(["boostne", "social-dimension"]) == ("SocialDimension", "BoostNE")
+    assert choose_methods([]) == tuple(known_methods())
+    with pytest.raises(ParameterError, match="'HOPE' is not one of the paper's; known: SpectralClustering"):
+        choose_methods(["HOPE"])
+
+
+def test_a_method_is_found_once_it_is_registered(monkeypatch, digits):
+    monkeypatch.delitem(METHODS, "deepwalk", raising=False)
+    assert find_method("DeepWalk") is None
+
+    class DeepWalk(SpectralClustering):
+        def __init__(self, dimensions=128, *, threads=None, random_state=0):
+            super().__init__(dimensions, random_state=random_state)
+            self.threads = threads
+
+    monkeypatch.setitem(METHODS, "deepwalk", DeepWalk)
+    assert "DeepWalk" in known_methods()
+    (work,) = make_plan(digits, ("DeepWalk",), TINY)
+    assert work.recipe.build(threads=8).threads == 1  # lock-free: more threads, other bits
+
+
+# ---- the cache
+
+
+def test_what_is_put_is_got(tmp_path):
+    cache = Cache(tmp_path / "new")
+    assert cache.get({"a": 1}) is None
+    cache.put({"a": 1, "b": (1, 2)}, {"x": [0.1, None, "ü"]})
+    assert Cache(tmp_path / "new").get({"b": [1, 2], "a": 1}) == {"x": [0.1, None, "ü"]}
+    assert cache.get({"a": 1, "b": (1, 3)}) is None
+    with pytest.raises(ValueError, match="JSON"):
+        cache.put({"a": 1}, float("nan"))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text[:-10],
+        lambda text: text.replace("0.25", "0.26"),
+        lambda text: text.replace('"a":1', '"a":2'),
+        lambda text: "",
+        lambda text: "[]",
+    ],
+    ids=["truncated", "changed value", "changed key", "empty", "another thing"],
+)
+def test_a_damaged_entry_is_missing(tmp_path, damage):
+    cache = Cache(tmp_path)
+    cache.put({"a": 1}, 0.25)
+    path = cache.path({"a": 1})
+    path.write_text(damage(path.read_text()))
+    with pytest.warns(UserWarning, match=r"damaged; it is computed again"):
+        assert cache.get({"a": 1}) is None
+    cache.put({"a": 1}, 0.25)
+    assert cache.get({"a": 1}) == 0.25
+
+
+def test_a_file_is_no_cache(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ParameterError, match="is a file"):
+        Cache(tmp_path / "file")
+
+
+# ---- the results
+
+
+def test_the_files(done):
+    found, _ = done
+    heads = {path.stem: path.read_text().partition("\n")[0] for path in found.folder.glob("*.csv")}
+    assert heads["scores"] == ("dataset,method,setting,metric,train_percent,mean,std,se,paper,difference")
+    assert heads["approximation"] == "dataset,k,relative_error"
+    assert heads["levels"] == "dataset,method,k,metric,train_percent,mean,std,se"
+    assert {"wilcoxon", "shortfalls"} <= set(heads)
+    scores = rows_of(found.folder / "scores.csv")
+    assert len(scores) == 4 * 2 * 2  # GraRep, NetMF, BoostNE twice; metrics; ratios
+    assert len(rows_of(found.folder / "wilcoxon.csv")) == 2 * 2 * 2
+    assert {(row["method"], row["k"]) for row in rows_of(found.folder / "levels.csv")} == {
+        ("BoostNE", "1"), ("BoostNE", "8"), ("NetMF", "1"),
+    }  # fmt: skip
+    places = rows_of(found.folder / "maps" / "digits.csv")
+    assert len(places) == 60 * 9
+    assert {row["level"] for row in places} == set("012345678")
+    facts = json.loads((found.folder / "run.json").read_text())
+    assert facts["datasets"][0]["graph_sha256"] == load_dataset("digits").graph.fingerprint()
+    assert facts["datasets"][0]["work"][0]["seconds"]["vectors"] > 0
+    page = (found.folder / "results.md").read_text()
+    assert f"{float(scores[0]['mean']):.3f}" in page
+    assert all(path.is_file() for path in found.files)
+
+
+def test_the_scores_are_those_of_the_estimators(done, digits):
+    found, _ = done
+    direct = {
+        ("NetMF", ""): NetMF(128, factorization="nmf", **PAPER_X),
+        # Its X is shared by the points of the curve, which must not show.
+        ("BoostNE", "paper"): BoostNE(128, levels=8, **PAPER_X),
+    }
+    for (method, setting), model in direct.items():
+        expected = evaluate(
+            model.fit(digits.graph).embedding_, digits.labels, train=TINY.train, repeats=TINY.repeats
+        )
+        rows = [
+            row for row in found.scores
+            if (row["method"], row["setting"], row["metric"]) == (method, setting, "macro-f1")
+        ]  # fmt: skip
+        assert [row["mean"] for row in rows] == [f"{mean:.6f}" for mean in expected.mean("macro")]
+        errors = expected.std("macro") / np.sqrt(TINY.repeats)
+        assert [row["se"] for row in rows] == [f"{error:.6f}" for error in errors]
+    residuals = {row["k"]: row["relative_error"] for row in rows_of(found.folder / "approximation.csv")}
+    norms = direct["BoostNE", "paper"].residual_norms_
+    assert residuals["8"] == f"{norms[-1] / norms[0]:.6f}"
+
+
+def test_one_level_is_netmf(done):
+    found, _ = done
+    levels = rows_of(found.folder / "levels.csv")
+    one = [row["mean"] for row in levels if (row["method"], row["k"]) == ("BoostNE", "1")]
+    assert one == [row["mean"] for row in levels if row["method"] == "NetMF"]
+
+
+def test_a_second_run_computes_nothing_and_writes_the_same(done, tmp_path):
+    found, cache = done
+    before = {path: path.stat().st_mtime_ns for path in cache.folder.iterdir()}
+    reports = []
+    again = reproduce(
+        ["digits"], METHODS_HERE, tmp_path, cache, protocol=TINY, threads=1, report=reports.append
+    )
+    assert reports == []
+    assert before == {path: path.stat().st_mtime_ns for path in cache.folder.iterdir()}
+    assert contents(again.folder) == contents(found.folder)
+
+
+def test_a_damaged_entry_is_computed_again(done, tmp_path):
+    found, cache = done
+    entry = next(path for path in cache.folder.iterdir() if '"train":50' in path.read_text())
+    whole = json.loads(entry.read_text())
+    entry.write_text(entry.read_text()[:100])
+    with pytest.warns(UserWarning, match="damaged"):
+        again = reproduce(["digits"], METHODS_HERE, tmp_path, cache, protocol=TINY, threads=1)
+    assert json.loads(entry.read_text())["value"]["scores"] == whole["value"]["scores"]
+    assert contents(again.folder) == contents(found.folder)
+
+
+def test_another_seed_is_another_entry(done, tmp_path):
+    found, cache = done
+    entries = set(cache.folder.iterdir())
+    other = reproduce(["digits"], ["GraRep"], tmp_path, cache, protocol=replace(TINY, seed=1))
+    assert len(set(cache.folder.iterdir()) - entries) == 1 + len(TINY.train)
+    assert other.scores[0]["mean"] != found.scores[0]["mean"]
+
+
+def row(setting, difference, se="0.002", metric="micro-f1", percent=10, paper="0.5000"):
+    return {
+        "dataset": "cora", "method": "BoostNE", "setting": setting, "metric": metric, "se": se, "paper": paper,
+        "train_percent": percent, "mean": f"{0.5 + difference:.6f}", "difference": f"{difference:.6f}",
+    }  # fmt: skip
+
+
+def test_what_falls_short_is_listed():
+    scores = [
+        row("paper", -0.004), row("paper", -0.001, percent=50), row("paper", 0.010, metric="macro-f1"),
+        row("recommended", -0.020), row("recommended", 0.001, percent=50),
+        row("recommended", 0.010, metric="macro-f1"),
+    ]  # fmt: skip
+    assert better_setting(scores) == "paper"
+    (short,) = shortfall_rows(scores)
+    assert (short["train_percent"], short["setting"], short["difference"]) == (10, "paper", "-0.004000")
+    assert (short["other_setting"], short["other_mean"]) == ("recommended", "0.480000")
+
+
+def test_a_map_of_a_level_without_anything(digits):
+    from boostne import Embedding
+
+    vectors = np.random.default_rng(0).random((digits.graph.n_nodes, 4)).astype(np.float32)
+    vectors[:, 2:] = 0
+    found = draw_maps(digits, Embedding(digits.graph.nodes, vectors, [2, 2]), 20, seed=0)
+    assert np.ptp(np.array(found["places"][1]), axis=0).all()
+    assert not np.any(found["places"][2])
+    assert found["labels"] == [str(digits.labels[int(node)][0]) for node in found["nodes"]]
+
+
+# ---- the command
+
+
+def arguments(out, cache, *more):
+    return ["reproduce", "--dataset", "digits", "--quick", "-o", str(out), "--cache", str(cache), *more]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
+def test_a_stopped_run_goes_on(tmp_path, how):
+    few = ("--methods", "SpectralClustering,GraRep", "--threads", "1")
+    command = [sys.executable, "-m", "boostne", *arguments(tmp_path / "out", tmp_path / "cache", *few)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    # The first method has four pieces: stop it in between.
+    while len(list((tmp_path / "cache").glob("[!.]*.json"))) < 2 and process.poll() is None:
+        time.sleep(0.002)
+    process.send_signal(how)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == (130 if how == signal.SIGINT else -how), told
+    if how == signal.SIGINT:
+        assert "the same command goes on from there" in told
+    assert not (tmp_path / "out" / "scores.csv").exists()
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").glob("[!.]*.json")}
+    assert 2 <= len(kept) < 8
+    assert all(json.loads(path.read_text())["value"] for path in kept)
+
+    assert run_program(arguments(tmp_path / "out", tmp_path / "cache", *few)) == 0
+    assert kept == {path: path.stat().st_mtime_ns for path in kept}
+    assert run_program(arguments(tmp_path / "whole", tmp_path / "fresh", *few)) == 0
+    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+
+
+def test_what_is_printed(done, monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(Protocol, "quick", classmethod(lambda cls, seed=0: TINY))
+    _, cache = done
+    assert run_program(arguments(tmp_path / "out", cache.folder, "--methods", ",".join(METHODS_HERE))) == 0
+    out, told = capsys.readouterr()
+    assert told == ""
+    assert "BoostNE, recommended" in out
+    assert "results.md" in out
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "words"),
+    [
+        (("--dataset", "karate"), 2, "'karate' is not one of"),
+        (("--methods", "word2vec"), 1, "'word2vec' is not one of the paper's"),
+        (("--seed", "-1"), 2, "--seed"),
+    ],
+)
+def test_what_cannot_be_done(tmp_path, capsys, more, code, words):
+    assert run_program(arguments(tmp_path / "out", tmp_path / "cache", *more)) == code
+    assert words in capsys.readouterr().err
+
+
+def test_a_file_where_the_folder_should_be(tmp_path, capsys):
+    (tmp_path / "out").write_text("mine")
+    assert run_program(arguments(tmp_path / "out", tmp_path / "cache", "--methods", "GraRep")) == 1
+    assert "is a file" in capsys.readouterr().err
+    assert (tmp_path / "out").read_text() == "mine"
