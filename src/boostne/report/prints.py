@@ -85,10 +85,13 @@ def _literal(text: str) -> str:
 
 
 def _save(figure: Any, path: Path) -> list[Path]:
+    import matplotlib
+
     written = []
     for suffix, metadata in ((".svg", {"Date": None}), (".png", {"Software": None})):
         target = path.with_name(path.name + suffix)
-        with atomic_path(target) as temporary:
+        # The salt makes the names inside an SVG, and so its bytes, the same each time.
+        with atomic_path(target) as temporary, matplotlib.rc_context({"svg.hashsalt": "boostne"}):
             figure.savefig(temporary, dpi=_DPI, metadata=metadata)
         written.append(target)
     return written
