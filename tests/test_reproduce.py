@@ -108,6 +108,7 @@ def test_the_recommended_setting_is_that_of_a_sparse_or_a_dense_graph():
     assert recommended(sparse).parameters["approximation"] is None
     assert recommended(dense).parameters["approximation"] == "spectral"
     assert recommended(dense).parameters["window"] < recommended(sparse).parameters["window"]
+    assert recommended(dense).scale < recommended(sparse).scale
 
 
 def test_methods_by_any_name():

@@ -7,12 +7,9 @@ from typing import Any, NamedTuple
 
 from boostne.graph import Graph
 
-# In a graph denser than this a few steps reach almost every node. Long walks then tell little, and the chance of
-# single paths is better left out, which the leading eigenpairs do.
+# In a graph denser than this a few steps reach almost every node: long walks tell little, and the accidents of
+# single paths are better left out, as the leading eigenpairs do.
 DENSE_DEGREE = 32
-SCALE = (
-    2.0  # as C = 4 instead of 1 would do: the paper's classifier is held back too much for balanced factors
-)
 
 
 class Rule(NamedTuple):
@@ -23,7 +20,7 @@ class Rule(NamedTuple):
     parameters : dict
         For BoostNE.
     scale : float
-        Factor for all vectors before a regularised classifier sees them.
+        Factor for all vectors before a regularised classifier sees them; 2 does what C = 4 instead of 1 would.
     """
 
     parameters: dict[str, Any]
@@ -33,7 +30,5 @@ class Rule(NamedTuple):
 def recommended(graph: Graph) -> Rule:
     """Return the setting for a graph: form of X, window and scale, from its mean degree."""
     if graph.adjacency.nnz / graph.n_nodes > DENSE_DEGREE:
-        form: dict[str, Any] = {"approximation": "spectral", "eigenpairs": 256, "window": 5}
-    else:
-        form = {"approximation": None, "window": 10}
-    return Rule({"negative": 1.0, **form}, SCALE)
+        return Rule({"approximation": "spectral", "eigenpairs": 256, "window": 5, "negative": 1.0}, 1.0)
+    return Rule({"approximation": None, "window": 10, "negative": 1.0}, 2.0)
