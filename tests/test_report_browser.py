@@ -17,16 +17,23 @@ DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 EVIL = "<script>window.hacked = true</script><img src=x onerror='window.hacked = true'>"
 
 
+def do_without(reason):
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
 @pytest.fixture(scope="module")
 def browser():
     """Start the Chromium of the system; without one skip, or fail where CI promises it."""
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        do_without("playwright is not installed: pip install playwright")
     found = subprocess.run(["sh", str(FIND), "--find"], capture_output=True, text=True, check=False)
     if found.returncode:
-        if os.environ.get("CI") == "true":
-            pytest.fail(found.stderr)
-        pytest.skip(found.stderr.strip())
-    with sync_api.sync_playwright() as playwright:
+        do_without(found.stderr.strip())
+    with sync_playwright() as playwright:
         # Root, as in containers, has no sandbox; the pages are our own.
         running = playwright.chromium.launch(
             executable_path=found.stdout.strip(), args=["--no-sandbox", "--disable-gpu"]

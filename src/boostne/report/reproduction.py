@@ -86,7 +86,8 @@ def _summary(found: Reproduction) -> Markup:
         parts.append(plain_table("BoostNE against the paper’s own values", heads, rows))
     if found.shortfalls:
         title = "Under the paper by more than a standard error, in the better setting"
-        count = element("summary", f"{title}: {len(found.shortfalls)} cells")
+        noun = "cell" if len(found.shortfalls) == 1 else "cells"
+        count = element("summary", f"{title}: {len(found.shortfalls)} {noun}")
         parts.append(element("details", count, _as_they_stand(title, found.shortfalls)))
     return joined(parts)
 
