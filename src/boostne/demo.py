@@ -12,18 +12,13 @@ from boostne.embedding import Embedding
 from boostne.errors import ParameterError
 from boostne.evaluation import evaluate
 from boostne.io.atomic import atomic_path, check_writable
+from boostne.layout import flat_map
 from boostne.models import BoostNE
 from boostne.progress import Progress, Report, silent
+from boostne.report.palette import LIGHT
 
 TRAIN = (10, 50, 90)
 REPEATS = 5
-MAP_STEPS, MAP_ANGLE = 400, 0.8  # of t-SNE: coarser than its defaults, to save seconds
-
-# Ten colours that stay apart on white, for the colour-blind too; neighbours in the list differ in lightness.
-COLOURS = (
-    "#332288", "#e69f00", "#117733", "#cc3311", "#56b4e9",
-    "#882255", "#999933", "#0072b2", "#ee7799", "#555555",
-)  # fmt: skip
 
 
 class Files(NamedTuple):
@@ -109,7 +104,7 @@ def draw(result: Result, path: Path, report: Report = silent) -> None:
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     report(Progress("map", 0.0, "t-SNE of the vectors, then the picture"))
-    places = flat_map(result.embedding)
+    places = flat_map(result.embedding.vectors)
     layout = ConstrainedLayoutEngine(w_pad=0.2, h_pad=0.15, wspace=0.03)
     figure = Figure(figsize=(12, 6.4), dpi=150, layout=layout)
     left, right = figure.subplots(1, 2, width_ratios=(1.6, 1))
@@ -119,25 +114,12 @@ def draw(result: Result, path: Path, report: Report = silent) -> None:
         figure.savefig(temporary)
 
 
-def flat_map(embedding: Embedding) -> NDArray[np.float32]:
-    """Lay the vectors out in the plane by t-SNE, so that neighbours stay neighbours."""
-    from sklearn.manifold import TSNE
-    from threadpoolctl import threadpool_limits
-
-    # One thread: for so few points, waiting for the others takes longer than the work.
-    with threadpool_limits(1):
-        tsne = TSNE(
-            metric="cosine", init="pca", max_iter=MAP_STEPS, angle=MAP_ANGLE, random_state=0, n_jobs=1
-        )
-        return np.asarray(tsne.fit_transform(embedding.vectors))
-
-
-def _draw_map(axes: Any, places: NDArray[np.float32], digits: NDArray[np.int64]) -> None:
+def _draw_map(axes: Any, places: NDArray[np.float64], digits: NDArray[np.int64]) -> None:
     from matplotlib.patheffects import withStroke
 
-    for digit, colour in enumerate(COLOURS):
+    for digit, colour in enumerate(LIGHT):
         axes.scatter(*places[digits == digit].T, s=13, color=colour, alpha=0.75, linewidths=0)
-    for digit, colour in enumerate(COLOURS):
+    for digit, colour in enumerate(LIGHT):
         axes.annotate(
             str(digit),
             _middle(places[digits == digit]),
@@ -160,7 +142,7 @@ def _draw_map(axes: Any, places: NDArray[np.float32], digits: NDArray[np.int64])
     axes.spines[:].set_visible(False)
 
 
-def _middle(points: NDArray[np.float32]) -> NDArray[np.float32]:
+def _middle(points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the point with the least distance to all others: inside the group, even when some went astray."""
     distances = np.linalg.norm(points[:, None] - points[None], axis=2)
     return np.asarray(points[distances.sum(axis=1).argmin()])

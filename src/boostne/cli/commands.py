@@ -17,9 +17,10 @@ from boostne.cli.command import (
     quiet_option,
     to_undirected_option,
 )
-from boostne.cli.inputs import GRAPH_SECTION, LABELS_SECTION, load_graph, load_labels
+from boostne.cli.inputs import GRAPH_SECTION, load_graph
 from boostne.cli.options import Source, values
 from boostne.cli.reproduce import reproduce
+from boostne.cli.scoring import evaluate, report
 from boostne.cli.screen import duration, print_pairs, print_table
 from boostne.cli.session import session_of
 from boostne.errors import ParameterError
@@ -31,25 +32,12 @@ if TYPE_CHECKING:
     from boostne.graph import Graph
 
 METHOD_SECTION = "Parameters of the method"
-EMBEDDING_SECTION = "How the embedding file is read"
-EVALUATION_SECTION = "How the embedding is scored"
 
 
 def _graph_sources(method: str) -> list[Source]:
     from boostne.io import read_graph
 
     return [Source(method_class(method), METHOD_SECTION), Source(read_graph, GRAPH_SECTION)]
-
-
-def _evaluation_sources(_: str) -> list[Source]:
-    from boostne.evaluation import evaluate as score
-    from boostne.io import read_embedding, read_labels
-
-    return [
-        Source(score, EVALUATION_SECTION),
-        Source(read_labels, LABELS_SECTION),
-        Source(read_embedding, EMBEDDING_SECTION),
-    ]
 
 
 @click.command(cls=Command, examples=["boostne demo", "boostne demo -o digits-demo"])
@@ -144,50 +132,6 @@ def embed(ctx: click.Context, /, graph: str, output: str, method: str, **_: Any)
     session.interrupted = "interrupted"
     if not session.screen.quiet:
         print_pairs(_summary(graph, network, model, output, time.perf_counter() - begin))
-
-
-@click.command(
-    cls=Command,
-    sources=_evaluation_sources,
-    examples=[
-        "boostne evaluate digits.npz digits",
-        "boostne evaluate vectors.emb labels.txt --train 10,50,90 --repeats 5 --json",
-        "boostne evaluate vectors.npz labels.txt --csv > scores.csv",
-    ],
-)
-@click.argument("embedding")
-@click.argument("labels")
-@json_option
-@click.option("--csv", "as_csv", is_flag=True, help="Print the scores of every split as CSV.")
-@debug_option
-@click.pass_context
-def evaluate(
-    ctx: click.Context, /, embedding: str, labels: str, as_json: bool, as_csv: bool, **_: Any
-) -> None:
-    """Score an embedding by node classification.
-
-    EMBEDDING is a file that 'embed' or another tool wrote. LABELS is a file, or the name of a data set; a file
-    of that name in the current folder wins.
-
-    In each random split, one logistic regression per label learns from the training nodes. A test node with l
-    labels is given the l most probable ones (rule top-k), or all of probability ½ and more (rule threshold).
-    Micro- and Macro-F1 are means over the splits, with their standard deviation.
-    """
-    from boostne.evaluation import evaluate as score
-    from boostne.io import read_embedding
-
-    if as_json and as_csv:
-        raise click.UsageError("--json and --csv exclude each other: give one of them.")
-    with session_of(ctx).screen.progress() as report:
-        report(Progress("reading", 0, embedding))
-        vectors = read_embedding(embedding, **values(ctx, EMBEDDING_SECTION))
-        truth = load_labels(ctx, labels)
-        report(Progress("scoring", 0, labels))
-        result = score(vectors, truth, **values(ctx, EVALUATION_SECTION))
-    if as_csv:
-        click.echo(result.to_csv(), nl=False)
-    else:
-        click.echo(json.dumps(result.to_dict(), indent=2) if as_json else result.table())
 
 
 @click.command(
@@ -299,7 +243,7 @@ def datasets(as_json: bool) -> None:
     )
 
 
-COMMANDS = (demo, embed, evaluate, estimate, methods, datasets, reproduce)
+COMMANDS = (demo, embed, evaluate, estimate, methods, datasets, reproduce, report)
 
 
 def _print_scores(result: "Result") -> None:

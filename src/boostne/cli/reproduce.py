@@ -88,8 +88,8 @@ def reproduce(
     everything, minutes for cora alone.
 
     Every piece is kept in the cache as soon as it is computed: after Ctrl-C, or a crash, the same command goes
-    on where it stopped, and a second run computes nothing. Writes CSV files, results.md with figures, and
-    run.json, which says what was run on what.
+    on where it stopped, and a second run computes nothing. Writes CSV files, results.md with figures,
+    report.html, and run.json, which says what was run on what.
     """
     from boostne.reproduction import Protocol, choose_methods
     from boostne.reproduction import reproduce as compute
@@ -111,12 +111,25 @@ def reproduce(
             threads=threads,
             report=report,
         )
+    page = _write_report(found.folder, session.screen)
     if not session.screen.quiet:
         _print_scores(found)
         click.echo(
             f"wrote {len(found.files)} files to {found.folder} after {duration(time.perf_counter() - begin)}"
         )
-        click.echo(f"next: {found.folder / 'results.md'}")
+        click.echo(f"next: {page or found.folder / 'results.md'}")
+
+
+def _write_report(folder: Path, screen: Screen) -> Path | None:
+    """Write the page; without the packages for it say so, since all numbers are there already."""
+    from boostne.report import MissingExtraError, write_reproduction_report
+
+    try:
+        return write_reproduction_report(folder)
+    except MissingExtraError as error:
+        if not screen.quiet:
+            screen.note("note", f"no report.html: {error}")
+        return None
 
 
 @contextmanager

@@ -158,8 +158,8 @@ class Comparison:
                 f"{test.wins}/{test.ties}/{test.losses}",
                 f"{test.difference:+.4f}",
                 f"{test.effect:+.3f}",
-                self._marked(test.p),
-                self._marked(test.p_holm),
+                self.marked(test.p),
+                self.marked(test.p_holm),
             ]
             for test in self.tests
         ]
@@ -193,7 +193,8 @@ class Comparison:
             ],
         }
 
-    def _marked(self, p: float) -> str:
+    def marked(self, p: float) -> str:
+        """Return p as text, with a star where it is below alpha."""
         return f"{p:.2g}{'*' if p < self.alpha else ' '}"
 
     def _protocol(self) -> str:

@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 from boostne.datasets import Dataset
 from boostne.embedding import Embedding
 from boostne.labels import Labels
+from boostne.layout import level_maps
 
-STEPS, ANGLE = 400, 0.8  # of t-SNE: coarser than its defaults, to save time
 DECIMALS = 2
-PERPLEXITY = 30
 
 
 def draw_maps(data: Dataset, embedding: Embedding, most: int, seed: int) -> dict[str, list[Any]]:
@@ -35,34 +34,13 @@ def draw_maps(data: Dataset, embedding: Embedding, most: int, seed: int) -> dict
     """
     n = len(embedding)
     chosen = np.sort(np.random.default_rng(seed).choice(n, min(n, most), replace=False))
-    levels = range(1, embedding.n_levels + 1)
-    groups = [embedding.vectors, *(embedding.level(i) for i in levels)]
     return {
         "nodes": [str(node) for node in embedding.nodes[chosen].tolist()],
         "labels": _main_labels(data.labels, chosen),
-        "places": [_flat(vectors[chosen], seed).tolist() for vectors in groups],
+        "places": [
+            np.round(places, DECIMALS).tolist() for places in level_maps(embedding, chosen, seed).values()
+        ],
     }
-
-
-def _flat(vectors: NDArray[Any], seed: int) -> NDArray[np.float64]:
-    from sklearn.manifold import TSNE
-    from threadpoolctl import threadpool_limits
-
-    if not np.ptp(vectors, axis=0).any():  # nothing was left for this level: all nodes in one place
-        return np.zeros((len(vectors), 2))
-    # One thread: the order of the sums decides the last bits, and t-SNE makes them large.
-    with threadpool_limits(1):
-        tsne = TSNE(
-            metric="cosine",
-            init="pca",
-            perplexity=min(PERPLEXITY, (len(vectors) - 1) / 3),
-            max_iter=STEPS,
-            angle=ANGLE,
-            random_state=seed,
-            n_jobs=1,
-        )
-        places: NDArray[np.float64] = tsne.fit_transform(vectors).astype(np.float64)
-    return np.round(places, DECIMALS)
 
 
 def _main_labels(labels: Labels, rows: NDArray[np.intp]) -> list[str]:

@@ -1,0 +1,277 @@
+"""The pages in a real browser: what a reader sees, in light and dark, on a desk and on a phone."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.reproduction_folder import DATASETS, LEVELS, MAP_NODES, TRAIN, write_reproduction
+
+from boostne import BoostNE, Embedding, NetMF, evaluate, load_dataset
+from boostne.labels import as_labels
+from boostne.report import write_evaluation_report, write_reproduction_report
+
+FIND = Path(__file__).parents[1] / "scripts" / "install-browser"
+DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+EVIL = "<script>window.hacked = true</script><img src=x onerror='window.hacked = true'>"
+
+
+def do_without(reason):
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Start the Chromium of the system; without one skip, or fail where CI promises it."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        do_without("playwright is not installed: pip install playwright")
+    found = subprocess.run(["sh", str(FIND), "--find"], capture_output=True, text=True, check=False)
+    if found.returncode:
+        do_without(found.stderr.strip())
+    with sync_playwright() as playwright:
+        # Root, as in containers, has no sandbox; the pages are our own.
+        running = playwright.chromium.launch(
+            executable_path=found.stdout.strip(), args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def visit(browser):
+    """Return a function that opens a page; what it complains of and asks for is kept in `page.faults`."""
+    contexts = []
+
+    def open_page(path, **options):
+        context = browser.new_context(**({"viewport": DESK} | options))
+        contexts.append(context)
+        page = context.new_page()
+        page.faults = []
+        page.on("console", lambda said: page.faults.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: page.faults.append(str(error)))
+
+        def only_files(route):
+            if route.request.url.startswith(("file:", "data:", "blob:")):
+                route.continue_()
+            else:
+                page.faults.append(route.request.url)
+                route.abort()
+
+        page.route("**/*", only_files)
+        page.goto(path.as_uri())
+        until(page, "document.querySelectorAll('.plot:not(.js-plotly-plot)').length", 0)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture(scope="module")
+def reproduction(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reproduction") / "results"
+    write_reproduction(folder)
+    return write_reproduction_report(folder)
+
+
+@pytest.fixture(scope="module")
+def evaluation(tmp_path_factory):
+    """Return the page of two embeddings whose nodes and labels try to be scripts."""
+    data = load_dataset("karate")
+    names = [f"{EVIL}{node}" for node in data.graph.nodes]
+    labels = as_labels(
+        {
+            name: [f"{label}{EVIL}" for label in data.labels[node]]
+            for name, node in zip(names, data.graph.nodes, strict=True)
+        }
+    )
+    vectors = {
+        f"boosted{EVIL}.npz": Embedding(
+            names, BoostNE(dimensions=8, levels=2).fit_transform(data.graph), [4, 4]
+        ),
+        "netmf.npz": Embedding(names, NetMF(dimensions=8).fit_transform(data.graph)),
+    }
+    results = {name: evaluate(one, labels, train=(30, 60), repeats=3) for name, one in vectors.items()}
+    path = tmp_path_factory.mktemp("evaluation") / "scores.html"
+    write_evaluation_report(path, vectors, labels, results)
+    return path
+
+
+def until(page, expression, value):
+    """Wait until an expression has a value; playwright's own way needs eval, which the page forbids."""
+    for _ in range(100):
+        if page.evaluate(expression) == value:
+            return
+        page.wait_for_timeout(50)
+    assert page.evaluate(expression) == value
+
+
+def points(page):
+    """Return the places of the dots on the map."""
+    x, y = page.evaluate("(({x, y}) => [[...x], [...y]])(document.getElementById('map').data[0])")
+    return np.array([x, y])
+
+
+def overflow(page):
+    return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+
+
+def background(page, selector):
+    return page.evaluate(f"getComputedStyle(document.querySelector('{selector}')).backgroundColor")
+
+
+def test_a_reproduction_loads_without_a_complaint(visit, reproduction):
+    page = visit(reproduction)
+    assert page.title() == "BoostNE reproduced"
+    assert page.locator(".js-plotly-plot").count() == 1 + 2 * len(DATASETS) + 1
+    for link in page.locator("nav a").all():
+        assert page.locator(link.get_attribute("href")).count() == 1
+    for link in page.locator("a[href$='.svg'], a[href$='.png'], a[href$='.csv']").all():
+        assert (reproduction.parent / link.get_attribute("href")).is_file()
+    assert page.faults == []
+
+
+def test_the_tables_have_their_rows(visit, reproduction):
+    page = visit(reproduction)
+    for name in DATASETS:
+        tables = page.locator(f"#scores-{name} table.scores")
+        assert tables.count() == 2
+        for table in tables.all():
+            assert table.locator("thead th").count() == 1 + len(TRAIN)
+            rows = table.locator("tbody tr")
+            assert rows.locator("th").all_inner_texts() == [
+                "SpectralClustering",
+                "NetMF",
+                "BoostNE, paper setting",
+                "BoostNE, recommended setting",
+            ]
+            assert rows.locator("td").count() == 4 * len(TRAIN)
+            assert all("\n" in text for text in rows.locator("td").all_inner_texts())
+            assert table.locator(".best").count() >= len(TRAIN)
+
+
+def test_the_number_below_each_score_can_be_chosen(visit, reproduction):
+    page = visit(reproduction)
+    cell = page.locator("table.scores td").first
+    mean, difference = cell.inner_text().split()
+    page.get_by_label("the paper’s value").check()
+    paper = cell.inner_text().split()[1]
+    assert float(mean) - float(paper) == pytest.approx(float(difference.replace("−", "-")), abs=2e-4)
+    page.get_by_role("radio", name="standard error").check()
+    assert "±" in cell.inner_text()
+
+
+def test_a_level_can_be_chosen_and_the_map_changes(visit, reproduction):
+    page = visit(reproduction)
+    seen = [points(page)]
+    assert seen[0].shape == (2, 34)
+    page.get_by_label("1 coarsest").check()
+    seen.append(points(page))
+    page.locator("input[name=map-level]:checked").focus()
+    for _ in range(max(LEVELS) - 1):
+        page.keyboard.press("ArrowRight")
+        seen.append(points(page))
+    assert page.locator("#map-status").inner_text().startswith("karate, level 4 of 4: 34 nodes")
+    assert len({places.tobytes() for places in seen}) == 1 + max(LEVELS)
+    page.get_by_label("digits", exact=True).check()
+    assert points(page).shape == (2, MAP_NODES)
+    assert page.locator("#map-status").inner_text().startswith("digits, level 4 of 4")
+    assert page.faults == []
+
+
+def test_one_label_can_be_seen_alone(visit, reproduction):
+    page = visit(reproduction)
+    count = "new Set(document.getElementById('map').data[0].marker.color).size"
+    assert page.evaluate(count) == 2
+    before = page.evaluate("[...document.getElementById('map').data[0].marker.color]")
+    button = page.locator("#map-classes button").first
+    button.click()
+    assert button.get_attribute("aria-pressed") == "true"
+    after = page.evaluate("[...document.getElementById('map').data[0].marker.color]")
+    assert 0 < sum(a != b for a, b in zip(before, after, strict=True)) < len(before)
+    button.click()
+    assert page.evaluate("[...document.getElementById('map').data[0].marker.color]") == before
+
+
+def test_dark_is_dark_and_the_plots_follow(visit, reproduction):
+    page = visit(reproduction, color_scheme="dark")
+    ground = "document.getElementById('map').layout.paper_bgcolor"
+    colours = page.evaluate("document.getElementById('map').data[0].marker.color")
+    assert page.evaluate(ground) == "#14171b"
+    assert background(page, "body") == "rgb(20, 23, 27)"
+    page.emulate_media(color_scheme="light")
+    until(page, ground, "#ffffff")
+    assert background(page, "body") == "rgb(255, 255, 255)"
+    assert page.evaluate("document.getElementById('map').data[0].marker.color") != colours
+    assert page.faults == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("which", ["reproduction", "evaluation"])
+def test_nothing_scrolls_sideways(visit, which, size, scheme, request):
+    phone = {"is_mobile": True, "has_touch": True} if size is PHONE else {}
+    page = visit(request.getfixturevalue(which), viewport=size, color_scheme=scheme, **phone)
+    page.locator("details").evaluate_all("all => all.forEach(one => one.open = true)")
+    assert overflow(page) == 0
+    if size is PHONE and which == "reproduction":
+        wide = "one => one.scrollWidth > one.clientWidth"
+        assert any(box.evaluate(wide) for box in page.locator(".box").all())
+    assert page.faults == []
+
+
+def test_every_text_stands_out_from_its_ground(visit, reproduction):
+    """Compare ink and ground of every cell by the contrast that the W3C asks for (4.5)."""
+    for scheme in ("light", "dark"):
+        page = visit(reproduction, color_scheme=scheme)
+        worst = page.evaluate(CONTRAST)
+        assert worst >= 4.5, scheme
+
+
+CONTRAST = """() => {
+  const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+  const paint = (...colours) => {
+    for (const colour of colours) { canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); }
+    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  };
+  const light = (rgb) => rgb.map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = getComputedStyle(document.body).backgroundColor;
+  return Math.min(...[...document.querySelectorAll("td, th, p, dt, dd, .key span")].map((one) => {
+    const style = getComputedStyle(one);
+    const [a, b] = [light(paint(ground, style.backgroundColor)), light(paint(style.color))];
+    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  }));
+}"""
+
+
+def test_names_stay_names(visit, evaluation):
+    page = visit(evaluation)
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("img").count() == 0
+    assert EVIL in page.locator("h1").inner_text()
+    assert EVIL in page.locator("#map-classes").inner_text()
+    text = page.evaluate("document.getElementById('map').data[0].text[0]")
+    assert "&lt;script&gt;" in text
+    assert "<script" not in text
+    page.evaluate("Plotly.Fx.hover('map', [{curveNumber: 0, pointNumber: 0}])")
+    assert "<script>" in page.locator("#map .hoverlayer").text_content()
+    assert page.evaluate("window.hacked") is None
+    assert page.faults == []
+
+
+def test_a_user_s_embeddings(visit, evaluation):
+    page = visit(evaluation)
+    assert page.locator("#scores table.scores tbody tr").count() == 4
+    assert page.locator("#comparison tbody tr").count() == 2
+    joined = points(page)
+    page.get_by_label("2 finest").check()
+    assert not np.array_equal(points(page), joined)
+    page.get_by_label("netmf.npz", exact=True).check()  # it has no levels to choose from
+    assert page.locator("input[name=map-level]:enabled").count() == 1
+    assert "all levels joined" in page.locator("#map-status").inner_text()
