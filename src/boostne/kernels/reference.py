@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from boostne.kernels import reference_skipgram
 from boostne.kernels.sharded import ShardedCSR
+from boostne.kernels.skipgram import Edges, SkipGram
 
 # Below this share of the strongest component's weight a component counts as dead.
 DEAD = 1e-12
@@ -112,3 +114,25 @@ class ReferenceKernels:
         B *= scale[columns.start : columns.stop]
         rows = [np.flatnonzero(column > 1).astype(np.int32) for column in B.T]
         return [(kept, np.log(B[kept, c])) for c, kept in enumerate(rows)]
+
+    def train_walks(
+        self,
+        model: SkipGram,
+        walks: NDArray[np.int32],
+        *,
+        window: int,
+        rates: tuple[float, float],
+        seed: int,
+    ) -> None:
+        """Train on walks, (walks, length) and padded with -1, while the rate goes from the first to the second.
+
+        Every node of a walk is the output of pairs whose inputs lie up to b steps before and after it on the walk;
+        b is drawn from 1 … window for each.
+        """
+        reference_skipgram.train_walks(model, walks, window=window, rates=rates, seed=seed)
+
+    def train_edges(
+        self, model: SkipGram, edges: Edges, samples: int, *, rates: tuple[float, float], seed: int
+    ) -> None:
+        """Train on so many edges, drawn by their weights; the source is the input, the target the output."""
+        reference_skipgram.train_edges(model, edges, samples, rates=rates, seed=seed)

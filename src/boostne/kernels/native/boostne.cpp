@@ -3,13 +3,12 @@
 #include <cstring>
 
 #include "api.h"
+#include "isa.h"
 #include "parallel.h"
 #include "row_kernels.h"
 
 namespace boostne {
 namespace {
-
-enum Isa { kBaseline = 0, kAvx2 = 1, kAvx512 = 2 };
 
 int best_isa() {
 #if defined(__x86_64__) || defined(_M_X64)

@@ -1,3 +1,4 @@
 #define BOOSTNE_ISA avx2
 #define BOOSTNE_BYTES 32
 #include "row_kernels.inl"
+#include "skipgram.inl"

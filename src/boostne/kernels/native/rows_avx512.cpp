@@ -1,3 +1,4 @@
 #define BOOSTNE_ISA avx512
 #define BOOSTNE_BYTES 64
 #include "row_kernels.inl"
+#include "skipgram.inl"

@@ -1,3 +1,4 @@
 #define BOOSTNE_ISA baseline
 #define BOOSTNE_BYTES 16
 #include "row_kernels.inl"
+#include "skipgram.inl"
