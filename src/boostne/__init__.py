@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from boostne.io import read_labels as read_labels
     from boostne.labels import Labels as Labels
     from boostne.models import HOPE as HOPE
+    from boostne.models import LINE as LINE
     from boostne.models import BoostNE as BoostNE
     from boostne.models import GraphFactorization as GraphFactorization
     from boostne.models import GraRep as GraRep
@@ -34,6 +35,7 @@ _HOME = {
     "Graph": "boostne.graph",
     "GraphFactorization": "boostne.models",
     "HOPE": "boostne.models",
+    "LINE": "boostne.models",
     "Labels": "boostne.labels",
     "NetMF": "boostne.models",
     "SocialDimension": "boostne.models",

@@ -5,6 +5,7 @@ from boostne.models.boostne import BoostNE
 from boostne.models.graph_factorization import GraphFactorization
 from boostne.models.grarep import GraRep
 from boostne.models.hope import HOPE
+from boostne.models.line import LINE
 from boostne.models.netmf import NetMF
 from boostne.models.social_dimension import SocialDimension
 from boostne.models.spectral_clustering import SpectralClustering
@@ -17,10 +18,12 @@ METHODS: dict[str, type[NodeEmbedder]] = {
     "spectral-clustering": SpectralClustering,
     "social-dimension": SocialDimension,
     "graph-factorization": GraphFactorization,
+    "line": LINE,
 }
 
 __all__ = [
     "HOPE",
+    "LINE",
     "METHODS",
     "BoostNE",
     "Capabilities",
