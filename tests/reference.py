@@ -140,3 +140,35 @@ def adamic_adar(A):
     return np.array(
         [[sum(A[i, t] * weight[t] * A[t, j] for t in range(n)) for j in range(n)] for i in range(n)]
     )
+
+
+def second_order_transitions(A, p, q):
+    """node2vec's ``P[t, v, x]``: the chance to go on to x at v, having come from t."""
+    n = len(A)
+    P = np.zeros((n, n, n))
+    for t, v in zip(*np.nonzero(A), strict=True):
+        for x in np.flatnonzero(A[v]):
+            bias = 1 / p if x == t else 1 if A[t, x] > 0 else 1 / q
+            P[t, v, x] = A[v, x] * bias
+        if P[t, v].any():
+            P[t, v] /= P[t, v].sum()
+    return P
+
+
+def node2vec(A, p, q, window, negative):
+    """Qiu et al.'s matrix of node2vec, from the tensor of transitions between pairs of nodes written out."""
+    n = len(A)
+    P = second_order_transitions(A, p, q)
+    step = np.zeros((n * n, n * n))  # from (t, v), before and now, to (v, x)
+    for t, v, x in zip(*np.nonzero(P), strict=True):
+        step[t * n + v, v * n + x] = P[t, v, x]
+    Y = (A / A.sum()).ravel()
+    states = np.flatnonzero(Y)
+    steps = step[np.ix_(states, states)]
+    Y = Y[states] @ np.linalg.matrix_power((np.eye(len(states)) + steps) / 2, 2**17)
+    at = np.array([[float(e % n == w) for w in range(n)] for e in states])  # the node of each state
+    powers = [np.linalg.matrix_power(steps, r) for r in range(1, window + 1)]
+    joint = sum(at.T @ np.diag(Y) @ power @ at for power in powers)
+    visits = inverse(at.T @ Y)
+    M = (joint + joint.T) / (2 * window * negative) * np.outer(visits, visits)
+    return np.log(np.maximum(M, 1))

@@ -32,6 +32,7 @@ def small(connectivity, **changes):
 
 
 NAIVE = {
+    "node2vec": lambda A: reference.node2vec(A, 1, 1, 3, 2),
     "line": lambda A: reference.line(A, 2),
     "grarep": lambda A: reference.grarep(A, 3, 2 / len(A)),
     "adjacency": lambda A: A,
@@ -79,7 +80,9 @@ class TestNames:
         np.testing.assert_array_equal(one.fit_transform(graphs.karate()), two.fit_transform(graphs.karate()))
 
     def test_an_unknown_name(self):
-        message = "connectivity must be one of 'deepwalk', 'line', .* a matrix or a function.*got 'random'"
+        message = (
+            "connectivity must be one of 'deepwalk', 'node2vec', .* a matrix or a function.*got 'random'"
+        )
         with pytest.raises(ParameterError, match=message):
             small("random").fit(graphs.karate())
 

@@ -6,6 +6,7 @@ from boostne.connectivity.grarep import StepRows, grarep, grarep_steps
 from boostne.connectivity.hope import adamic_adar, common_neighbours, hope, katz, rooted_pagerank
 from boostne.connectivity.line import line
 from boostne.connectivity.modularity import modularity
+from boostne.connectivity.node2vec import node2vec
 from boostne.connectivity.spectral import component_eigenpairs, spectral_deepwalk
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "katz",
     "line",
     "modularity",
+    "node2vec",
     "normalized_adjacency",
     "rooted_pagerank",
     "spectral_deepwalk",

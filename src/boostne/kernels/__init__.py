@@ -51,6 +51,21 @@ class Kernels(Protocol):
     ) -> list[tuple[NDArray[np.int32], NDArray[Any]]]:
         """Columns of the DeepWalk connectivity matrix: row numbers and values of each."""
 
+    def random_walks(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        cumulative: NDArray[np.float64] | None,
+        starts: NDArray[np.int32],
+        length: int,
+        *,
+        p: float = 1.0,
+        q: float = 1.0,
+        seed: int = 0,
+        first: int = 0,
+    ) -> NDArray[np.int32]:
+        """Random walks of ``length`` nodes, one a row; -1 after the end of a walk."""
+
     def train_walks(
         self,
         model: SkipGram,

@@ -148,6 +148,30 @@ class NativeKernels:
         )  # fmt: skip
         return [(rows[c, : counts[c]], values[c, : counts[c]]) for c in range(len(columns))]
 
+    def random_walks(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        cumulative: NDArray[np.float64] | None,
+        starts: NDArray[np.int32],
+        length: int,
+        *,
+        p: float = 1.0,
+        q: float = 1.0,
+        seed: int = 0,
+        first: int = 0,
+    ) -> NDArray[np.int32]:
+        """Random walks; see :meth:`boostne.kernels.reference.ReferenceKernels.random_walks`."""
+        walks = np.empty((len(starts), length), np.int32)
+        function = self._library.boostne_random_walks
+        function.restype = None
+        function(
+            ctypes.c_int(self._threads), ctypes.c_int64(len(starts)), ctypes.c_int64(length), _pointer(indptr),
+            _pointer(indices), _pointer(cumulative), _pointer(starts), ctypes.c_double(p), ctypes.c_double(q),
+            ctypes.c_uint64(seed), ctypes.c_uint64(first), _pointer(walks),
+        )  # fmt: skip
+        return walks
+
     def train_walks(
         self,
         model: "SkipGram",

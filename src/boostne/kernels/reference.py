@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from boostne.kernels import reference_skipgram
+from boostne.kernels.reference_walks import Random, Walks
 from boostne.kernels.sharded import ShardedCSR
 from boostne.kernels.skipgram import Edges, SkipGram
 
@@ -114,6 +115,49 @@ class ReferenceKernels:
         B *= scale[columns.start : columns.stop]
         rows = [np.flatnonzero(column > 1).astype(np.int32) for column in B.T]
         return [(kept, np.log(B[kept, c])) for c, kept in enumerate(rows)]
+
+    def random_walks(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        cumulative: NDArray[np.float64] | None,
+        starts: NDArray[np.int32],
+        length: int,
+        *,
+        p: float = 1.0,
+        q: float = 1.0,
+        seed: int = 0,
+        first: int = 0,
+    ) -> NDArray[np.int32]:
+        """Random walks with node2vec's return and in-out parameters.
+
+        A walk that came from t and is at v goes on to x with a chance in proportion to the weight of (v, x), times
+        ``1/p`` if x is t, 1 if there is an edge (t, x), and ``1/q`` otherwise; its first step, or any if
+        ``p = q = 1``, goes by weight alone. A walk ends where no edge leaves; what follows in its row is -1.
+
+        Parameters
+        ----------
+        indptr, indices
+            Rows of the adjacency; columns ascend in each.
+        cumulative
+            In each row the sums of its weights up to and with each edge; None means that all weights are 1.
+        starts
+            First node of each walk.
+        length
+            Nodes of a walk, the first one included.
+        p, q
+            Return parameter and in-out parameter.
+        seed
+            Only its lower 64 bits count.
+        first
+            Number of the first walk. A walk depends on the seed, its number and its start alone, so that walks
+            may be made in chunks, on any number of threads.
+        """
+        made = Walks(indptr, indices, cumulative, p, q)
+        walks = np.empty((len(starts), length), np.int32)
+        for i, start in enumerate(starts):
+            walks[i] = made.walk(int(start), length, Random(seed, first + i))
+        return walks
 
     def train_walks(
         self,

@@ -18,7 +18,7 @@ from boostne.memory import available_memory, check_memory
 from boostne.models.base import Capabilities, NodeEmbedder
 from boostne.models.estimate import TYPICAL_PASSES, Estimate, Workload, estimate, estimate_from
 from boostne.models.parameters import check_dtype, check_integer, check_number, seed_from
-from boostne.models.targets import DEEPWALK, Connectivity, Options, build_target, check_name
+from boostne.models.targets import DEEPWALK, NODE2VEC, Connectivity, Options, build_target, check_name
 from boostne.progress import Progress, Report, silent
 
 INNER_SWEEPS = 4  # fewer need more passes over the residual, more gain nothing
@@ -42,14 +42,17 @@ class BoostNE(NodeEmbedder):
     levels : int, default=8
         k. With one level this is NetMF with a non-negative factorisation.
     connectivity : str, matrix or callable, default="deepwalk"
-        X: "deepwalk", "line", "grarep", "adjacency", "normalized" (adjacency), "common-neighbours",
-        "adamic-adar", "katz" or "pagerank"; in Python also a matrix, (n, n), or a function that makes one
-        from a graph. No entry may be negative.
+        X: "deepwalk", "node2vec" (small graphs), "line", "grarep", "adjacency", "normalized" (adjacency),
+        "common-neighbours", "adamic-adar", "katz" or "pagerank"; in Python also a matrix, (n, n), or a
+        function that makes one from a graph. No entry may be negative.
     window : int, default=10
         T, the longest random walk that counts; for "grarep" the number of its steps. Other matrices have none.
     negative : float, default=1.0
-        b, the number of negative samples; larger values keep fewer entries of X. Counts for "deepwalk" and
-        "line"; for "grarep" the shift is b/n.
+        b, the number of negative samples; larger values keep fewer entries of X. Counts for "deepwalk",
+        "node2vec" and "line"; for "grarep" the shift is b/n.
+    p, q : float, default=1.0
+        Return and in-out parameter of "node2vec": a large p keeps its walks from going back, a large q from
+        going far. Other matrices have none.
     approximation : {None, "spectral"}, default=None
         None builds X exactly. "spectral" builds DeepWalk's from the leading eigenpairs, as the paper did.
     eigenpairs : int, default=256
@@ -124,6 +127,8 @@ class BoostNE(NodeEmbedder):
         connectivity: Connectivity = DEEPWALK,
         window: int = 10,
         negative: float = 1.0,
+        p: float = 1.0,
+        q: float = 1.0,
         approximation: Literal["spectral"] | None = None,
         eigenpairs: int = 256,
         tol: float = 2e-4,
@@ -138,6 +143,8 @@ class BoostNE(NodeEmbedder):
         self.connectivity = connectivity
         self.window = window
         self.negative = negative
+        self.p = p
+        self.q = q
         self.approximation = approximation
         self.eigenpairs = eigenpairs
         self.tol = tol
@@ -162,7 +169,7 @@ class BoostNE(NodeEmbedder):
         """
         graph = self._check_graph(X)
         self._check_parameters(graph)
-        if self._walks():
+        if self._is(DEEPWALK):
             return self._estimate(graph, self._columns(graph))
         begin = time.perf_counter()
         target = self._target(graph)
@@ -212,7 +219,8 @@ class BoostNE(NodeEmbedder):
     def _check_parameters(self, graph: Graph) -> None:
         for name in ("dimensions", "levels", "window", "eigenpairs", "max_iter"):
             check_integer(name, getattr(self, name), 1)
-        check_number("negative", self.negative, 0, strict=True)
+        for name in ("negative", "p", "q"):
+            check_number(name, getattr(self, name), 0, strict=True)
         check_number("tol", self.tol, 0)
         check_dtype("dtype", self.dtype)
         check_choice("engine", self.engine, self.capabilities.engines)
@@ -222,10 +230,14 @@ class BoostNE(NodeEmbedder):
             raise ParameterError(f"approximation must be None or 'spectral'; got {self.approximation!r}")
         if isinstance(self.connectivity, str):
             check_name(self.connectivity)
-        if self.approximation is not None and not self._walks():
+        if (self.p != 1 or self.q != 1) and not self._is(NODE2VEC):
+            raise ParameterError(
+                f"p={self.p} and q={self.q} belong to connectivity='node2vec'; got connectivity={self._name()!r}"
+            )
+        if self.approximation is not None and not self._is(DEEPWALK):
             raise ParameterError(
                 f"approximation={self.approximation!r} is a form of connectivity='deepwalk'; "
-                f"got connectivity={self.connectivity if isinstance(self.connectivity, str) else '…'!r}"
+                f"got connectivity={self._name()!r}"
             )
         if self.dimensions % self.levels:
             raise ParameterError(
@@ -253,15 +265,18 @@ class BoostNE(NodeEmbedder):
             graph, window=self.window, negative=self.negative, dtype=self.dtype, kernels=self._kernels()
         )
 
-    def _walks(self) -> bool:
-        return isinstance(self.connectivity, str) and self.connectivity == DEEPWALK
+    def _name(self) -> str:
+        return self.connectivity if isinstance(self.connectivity, str) else "…"
+
+    def _is(self, name: str) -> bool:
+        return isinstance(self.connectivity, str) and self.connectivity == name
 
     def _target(self, graph: Graph) -> sparse.csr_array:
-        options = Options(self.window, self.negative, self._threads(), self.dtype)
+        options = Options(self.window, self.negative, self._threads(), self.dtype, self.p, self.q)
         return build_target(self.connectivity, graph, options)
 
     def _connectivity(self, graph: Graph, report: Report, seed: int) -> sparse.csr_array:
-        if self._walks():
+        if self._is(DEEPWALK):
             return self._deepwalk(graph, report, seed)
         report(Progress("connectivity", 0.0, self.connectivity if isinstance(self.connectivity, str) else ""))
         X, work = self._target(graph), self._workload(graph)

@@ -15,6 +15,7 @@ from boostne.connectivity import (
     grarep,
     katz,
     line,
+    node2vec,
     normalized_adjacency,
     rooted_pagerank,
 )
@@ -26,6 +27,7 @@ from boostne.memory import check_memory
 
 Name = Literal[
     "deepwalk",
+    "node2vec",
     "line",
     "grarep",
     "adjacency",
@@ -38,22 +40,34 @@ Name = Literal[
 Connectivity = Name | NDArray[Any] | sparse.sparray | Callable[[Graph], Any]
 
 DEEPWALK: Literal["deepwalk"] = "deepwalk"
+NODE2VEC: Literal["node2vec"] = "node2vec"
 BLOCK_ROWS = 64  # of an operator that is written out
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a matrix may depend on besides the graph: T, b and the threads that build it."""
+    """What a matrix may depend on besides the graph: T, b, node2vec's p and q, and the threads that build it."""
 
     window: int
     negative: float
     threads: int
     dtype: Any
+    p: float = 1.0
+    q: float = 1.0
 
 
 Build = Callable[[Graph, Options], sparse.csr_array]
 
 TARGETS: dict[str, Build] = {
+    NODE2VEC: lambda graph, options: node2vec(
+        graph,
+        p=options.p,
+        q=options.q,
+        window=options.window,
+        negative=options.negative,
+        dtype=options.dtype,
+        threads=options.threads,
+    ),
     "line": lambda graph, options: line(graph, negative=options.negative),
     "grarep": lambda graph, options: grarep(
         graph,

@@ -1,0 +1,211 @@
+"""Random walks: compiled and readable ones are the same, and go where node2vec says."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from tests import graphs, reference
+
+from boostne import Graph
+from boostne.errors import ParameterError
+from boostne.kernels import get_kernels
+from boostne.kernels.reference_walks import Random
+from boostne.models import walks as walking
+from boostne.models.walks import cumulative_weights, walk_chunks
+
+BIASES = [(1, 1), (0.25, 4), (4, 0.25), (0.01, 1), (1, 0.01), (1000, 1000), (1, 1000), (1000, 1)]
+
+
+def one_way():
+    """A cycle of three nodes, a chord, and a path that leads from it to a node with no way out."""
+    return Graph.from_edges([0, 1, 2, 0, 2, 3], [1, 2, 0, 2, 3, 4], [1, 2, 3, 1, 4, 5], directed=True)
+
+
+def uneven():
+    """A wheel with a tail whose weights differ by a factor of a million."""
+    weights = [1e-3, 1, 10, 100, 1e3, 5, 3, 2, 7, 1]
+    return Graph.from_edges([0, 0, 0, 0, 1, 2, 3, 4, 4, 5], [1, 2, 3, 4, 2, 3, 4, 1, 5, 6], weights)
+
+
+GRAPHS = {**graphs.DRAWABLE, "one_way": one_way, "uneven": uneven}
+
+
+def walk(graph, starts, length, kernels=None, **options):
+    A = graph.adjacency
+    kernels = kernels or get_kernels()
+    return kernels.random_walks(
+        A.indptr.astype(np.int64),
+        A.indices.astype(np.int32),
+        cumulative_weights(graph),
+        np.asarray(starts, np.int32),
+        length,
+        **options,
+    )
+
+
+class TestTwins:
+    @pytest.mark.parametrize("name", GRAPHS)
+    @pytest.mark.parametrize(("p", "q"), BIASES)
+    def test_same_walks(self, name, p, q):
+        graph = GRAPHS[name]()
+        starts = np.arange(4 * graph.n_nodes) % graph.n_nodes
+        native, readable = (
+            walk(graph, starts, 12, get_kernels(kind), p=p, q=q, seed=3, first=17)
+            for kind in (None, "reference")
+        )
+        np.testing.assert_array_equal(native, readable)
+
+    def test_long_rows(self):
+        """Rows on both sides of a power of two, so that every search ends at each of its places."""
+        rng = np.random.default_rng(0)
+        A = np.triu(rng.random((70, 70)) < np.linspace(0.1, 1, 70), 1) * rng.random((70, 70))
+        graph = Graph(A + A.T)
+        for p, q in BIASES:
+            np.testing.assert_array_equal(
+                walk(graph, np.arange(70), 30, p=p, q=q),
+                walk(graph, np.arange(70), 30, get_kernels("reference"), p=p, q=q),
+            )
+
+    @pytest.mark.parametrize(("p", "q"), [(1, 1), (0.25, 4)])
+    def test_threads_and_chunks_do_not_show(self, p, q):
+        graph = graphs.random_graph(3000, 6)
+        starts = np.random.default_rng(0).integers(3000, size=5000)
+        whole = walk(graph, starts, 20, get_kernels(threads=1), p=p, q=q, seed=5)
+        np.testing.assert_array_equal(
+            walk(graph, starts, 20, get_kernels(threads=7), p=p, q=q, seed=5), whole
+        )
+        parts = [walk(graph, starts[a : a + 333], 20, p=p, q=q, seed=5, first=a) for a in range(0, 5000, 333)]
+        np.testing.assert_array_equal(np.concatenate(parts), whole)
+
+    def test_seeds_and_numbers_differ(self):
+        graph = graphs.random_graph(500, 10)
+        starts = np.arange(500)
+        one, other, later = (walk(graph, starts, 40, **o) for o in ({}, {"seed": 1}, {"first": 500}))
+        for changed in (other, later):
+            assert np.mean(changed[:, 1:] == one[:, 1:]) < 0.05
+        np.testing.assert_array_equal(walk(graph, starts, 40, seed=2**64 + 1), other)
+
+    def test_the_generator(self):
+        """The first numbers of splitmix64 from the state 1234567, as its authors' code prints them."""
+        random = Random(0, 0)
+        random._state = 1234567
+        expected = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431]
+        assert [random._next() for _ in range(4)] == expected
+
+
+class TestRows:
+    @pytest.mark.parametrize("name", GRAPHS)
+    @pytest.mark.parametrize(("p", "q"), [(1, 1), (0.5, 2)])
+    def test_follow_edges_and_end_where_none_leaves(self, name, p, q):
+        graph = GRAPHS[name]()
+        A = graphs.dense(graph)
+        starts = np.repeat(np.arange(graph.n_nodes), 20)
+        rows = walk(graph, starts, 15, p=p, q=q)
+        assert rows.shape == (len(starts), 15)
+        assert rows.dtype == np.int32
+        np.testing.assert_array_equal(rows[:, 0], starts)
+        for here, there in zip(rows[:, :-1].ravel(), rows[:, 1:].ravel(), strict=True):
+            if there >= 0:
+                assert A[here, there] > 0
+            else:
+                assert here < 0 or not A[here].any()
+
+    def test_isolated(self):
+        rows = walk(graphs.with_isolated(), [0, 4, 8], 4, p=2)
+        assert rows.tolist() == [[0, -1, -1, -1], [4, -1, -1, -1], [8, -1, -1, -1]]
+
+    def test_no_walks_and_no_steps(self):
+        assert walk(graphs.karate(), [], 5).shape == (0, 5)
+        assert walk(graphs.karate(), [3, 1], 1, p=2).tolist() == [[3], [1]]
+
+
+class TestProbabilities:
+    """Chi-square tests, one for each node (and the node before), at a level of one in a million."""
+
+    LEVEL = 1e-6
+
+    def check(self, counts, chances):
+        assert not counts[chances == 0].any()
+        expected = chances / chances.sum() * counts.sum()
+        # The test needs some five expected in each class: rarer ones count together with the rarest of the others.
+        order = np.argsort(expected)
+        counts, expected = counts[order], expected[order]
+        rare = min(np.searchsorted(np.cumsum(expected), 5), len(counts) - 1)
+        counts, expected = (np.append(x[: rare + 1].sum(), x[rare + 1 :]) for x in (counts, expected))
+        if len(counts) > 1:
+            assert stats.chisquare(counts, expected).pvalue > self.LEVEL
+
+    @pytest.mark.parametrize("name", GRAPHS)
+    def test_first_order(self, name):
+        graph = GRAPHS[name]()
+        n = graph.n_nodes
+        S = reference.transition(graphs.dense(graph))
+        starts = np.repeat(np.arange(n), 4000)
+        rows = walk(graph, starts, 2, seed=11)
+        counts = np.zeros((n, n))
+        ends = rows[:, 1] >= 0
+        np.add.at(counts, (rows[ends, 0], rows[ends, 1]), 1)
+        for v in np.flatnonzero(S.any(axis=1)):
+            self.check(counts[v], S[v])
+
+    @pytest.mark.parametrize("name", GRAPHS)
+    @pytest.mark.parametrize(("p", "q"), BIASES)
+    def test_second_order(self, name, p, q):
+        graph = GRAPHS[name]()
+        n = graph.n_nodes
+        P = reference.second_order_transitions(graphs.dense(graph), p, q)
+        rows = walk(graph, np.repeat(np.arange(n), 8000), 4, p=p, q=q, seed=12)
+        counts = np.zeros((n, n, n))
+        for k in (1, 2):
+            t, v, x = rows[:, k - 1], rows[:, k], rows[:, k + 1]
+            there = x >= 0
+            np.add.at(counts, (t[there], v[there], x[there]), 1)
+        for t, v in zip(*np.nonzero(counts.sum(axis=2)), strict=True):
+            self.check(counts[t, v], P[t, v])
+
+
+class TestChunks:
+    def test_every_node_starts_in_every_round(self):
+        graph = graphs.karate()
+        chunks = list(walk_chunks(graph, walks=3, length=7, seed=1))
+        starts = np.concatenate([chunk[:, 0] for chunk in chunks]).reshape(3, 34)
+        np.testing.assert_array_equal(np.sort(starts, axis=1), np.tile(np.arange(34), (3, 1)))
+        assert len({tuple(order) for order in starts}) == 3
+        assert len(np.unique(np.concatenate(chunks), axis=0)) > 95
+
+    @pytest.mark.parametrize("name", ["weighted", "one_way"])
+    def test_small_chunks_are_the_same(self, name, monkeypatch):
+        graph = GRAPHS[name]()
+        whole = np.concatenate(list(walk_chunks(graph, walks=5, length=6, p=0.5, seed=4)))
+        monkeypatch.setattr(walking, "CHUNK_BYTES", 2 * 6 * 4)
+        chunks = list(walk_chunks(graph, walks=5, length=6, p=0.5, seed=4, kernels=get_kernels("reference")))
+        assert max(map(len, chunks)) == 2
+        np.testing.assert_array_equal(np.concatenate(chunks), whole)
+
+    def test_nodes_without_a_way_out_start_none(self):
+        (chunk,) = walk_chunks(graphs.with_isolated(), walks=1, length=3)
+        assert set(chunk[:, 0]) == {1, 2, 3, 5, 6, 7}
+        (chunk,) = walk_chunks(one_way(), walks=1, length=3)
+        assert set(chunk[:, 0]) == {0, 1, 2, 3}
+
+    def test_single_precision_weights(self):
+        graph = graphs.weighted()
+        assert graph.adjacency.dtype == np.float32
+        sums = cumulative_weights(graph)
+        assert sums.dtype == np.float64
+        A = graph.adjacency
+        np.testing.assert_array_equal(sums[A.indptr[1:] - 1], graph.degrees)
+        assert cumulative_weights(graphs.karate()) is None
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"walks": 0}, "walks must be an integer of at least 1; got 0"),
+            ({"length": 1.5}, "length must be an integer of at least 1; got 1.5"),
+            ({"p": 0}, "p must be a number above 0; got 0"),
+            ({"q": -1}, "q must be a number above 0; got -1"),
+            ({"seed": -1}, "seed must be an integer of at least 0; got -1"),
+        ],
+    )
+    def test_bad_parameters(self, changes, message):
+        with pytest.raises(ParameterError, match=message):
+            walk_chunks(graphs.karate(), **{"walks": 1, "length": 2, **changes})
