@@ -39,7 +39,7 @@ class AliasTable:
         whose E exceeds the D before it; one that has given more than it could spare is served by the next.
         """
         share = np.asarray(weights, np.float64) * (len(weights) / np.sum(weights, dtype=np.float64))
-        rich = share >= 1
+        rich = share >= min(1.0, share.max())  # one at least, when rounding leaves all below the mean
         givers, takers = np.flatnonzero(rich), np.flatnonzero(~rich)
         spare, lack = np.cumsum(share[givers] - 1), np.cumsum(1 - share[takers])
         alias = np.arange(len(share), dtype=np.int32)
@@ -129,7 +129,7 @@ class SkipGram:
     def start(
         cls, noise: Noise, dimensions: int, *, negative: int, shared: bool = False, seed: int
     ) -> "SkipGram":
-        """Make a model as word2vec starts it: small random vectors, and contexts of zero.
+        """Make a model as gensim starts it: random numbers between -1/d and 1/d as vectors, and contexts of zero.
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ class SkipGram:
         vectors = aligned_empty((n, width), np.float32)
         vectors[:] = 0
         start = np.random.default_rng(seed).random((n, dimensions), np.float32)
-        vectors[:, :dimensions] = (start - np.float32(0.5)) / np.float32(dimensions)
+        vectors[:, :dimensions] = (2 * start - 1) / np.float32(dimensions)
         contexts = vectors
         if not shared:
             contexts = aligned_empty((n, width), np.float32)

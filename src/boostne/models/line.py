@@ -52,13 +52,13 @@ class LINE(ConnectedEmbedder):
     Notes
     -----
     **Differences from the paper.** Steps start at 0.05, not 0.025, because 100 epochs are fewer samples than the
-    paper takes. The paper leaves the first order to undirected graphs; here a directed edge counts there for both of
-    its ends, and its direction in the second order. Negatives are drawn by the number of incoming edges, where the
-    paper writes outgoing ones; for an undirected graph that is the same. A node without outgoing edges has no vector
-    of second order: that half is zero. The authors train without locks, so that each run differs. Here the nodes
-    of a larger graph are cut into at most 32 parts, threads work where they share no rows, and negatives come from
-    the part of the edge's end: the same vectors for any number of threads. Nodes of few edges are not given further
-    ones.
+    paper takes, and vectors start between -1/d and 1/d, twice as far out. The paper leaves the first order to
+    undirected graphs; here a directed edge counts there for both of its ends, and its direction in the second order.
+    Negatives are drawn by the number of incoming edges, where the paper writes outgoing ones; for an undirected
+    graph that is the same. A node without outgoing edges has no vector of second order: that half is zero. The
+    authors train without locks, so that each run differs. Here the nodes of a larger graph are cut into at most 32
+    parts, threads work where they share no rows, and negatives come from the part of the edge's end: the same
+    vectors for any number of threads. Nodes of few edges are not given further ones.
 
     References
     ----------
