@@ -5,7 +5,7 @@ from importlib import import_module
 
 from benchmarks.common import find_data
 
-NAMES = ("everyday", "passes", "connectivity", "levels", "quality", "skipgram")
+NAMES = ("everyday", "passes", "connectivity", "levels", "quality", "walks", "skipgram")
 
 
 def main() -> None:

@@ -1,0 +1,124 @@
+"""Random walks on blogcatalog: steps a second, beside a loop in plain Python and beside fastnode2vec."""
+
+import random
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from benchmarks.common import graph_of, save, show, timed
+from boostne import Graph
+from boostne.kernels import available_threads, get_kernels
+from boostne.models.walks import walk_chunks
+
+LENGTH = 80
+WALKS = 2
+REPEATS = 3
+RIVALS_WALKS = {
+    True: 60,
+    False: 1000,
+}  # biased or not: the rivals are slow, and their time grows with the steps
+SETTINGS = ((1.0, 1.0), (0.25, 4.0))
+
+
+def run() -> None:
+    """Check that threads do not show in the walks, then time ours and the others' in turn."""
+    plain = graph_of("blogcatalog")
+    rows = []
+    for graph in (plain, with_weights(plain)):
+        for p, q in SETTINGS:
+            ours = {threads: measure(graph, p, q, threads) for threads in (1, available_threads())}
+            first, last = ours[1], ours[available_threads()]
+            assert first[1] == last[1], "the walks depend on the number of threads"
+            loop, peer = python_steps(graph, p, q), peer_steps(graph, p, q)
+            rows.append(
+                {
+                    "weights": "random" if graph.weighted else "none",
+                    "p": p,
+                    "q": q,
+                    "M_steps/s": last[0] / 1e6,
+                    "ns/step_1_thread": 1e9 / first[0],
+                    "python_M_steps/s": loop / 1e6,
+                    "times_python": last[0] / loop,
+                    "fastnode2vec_M_steps/s": peer / 1e6,
+                    "times_fastnode2vec": last[0] / peer,
+                    "same,_1_thread": first[0] / peer,
+                }
+            )
+    show(f"Random walks on blogcatalog, {WALKS} of {LENGTH} nodes from each node (median of {REPEATS})", rows)
+    save("walks", rows, threads=available_threads(), length=LENGTH, walks=WALKS, repeats=REPEATS)
+
+
+def with_weights(graph: Graph) -> Graph:
+    """Return the graph with weights between 0.1 and 1.1, drawn at random."""
+    A = graph.adjacency.tocoo()
+    upper = A.row < A.col
+    weights = 0.1 + np.random.default_rng(0).random(int(upper.sum()))
+    return Graph.from_indices(graph.nodes, A.row[upper], A.col[upper], weights)
+
+
+def measure(graph: Graph, p: float, q: float, threads: int) -> tuple[float, int]:
+    """Return steps a second, and a sum over the walks."""
+    kernels = get_kernels(threads=threads)
+
+    def work() -> tuple[int, int]:
+        steps = total = 0
+        for chunk in walk_chunks(graph, walks=WALKS, length=LENGTH, p=p, q=q, kernels=kernels):
+            steps += chunk.shape[0] * (LENGTH - 1)
+            total += int(chunk[:, -1].sum())
+        return steps, total
+
+    seconds, (steps, total) = timed(work, REPEATS)
+    return steps / seconds, total
+
+
+def rival_steps(walk: Callable[[int], object], n_nodes: int, biased: bool) -> float:
+    """Return the steps a second of a function that walks from a node, for nodes spread evenly."""
+    starts = np.linspace(0, n_nodes - 1, RIVALS_WALKS[biased]).astype(int).tolist()
+    seconds, _ = timed(lambda: [walk(start) for start in starts], REPEATS)
+    return len(starts) * (LENGTH - 1) / seconds
+
+
+def python_steps(graph: Graph, p: float, q: float) -> float:
+    """Return the steps a second of adjacency lists and ``random.choice(s)``, as packages in plain Python walk."""
+    A = graph.adjacency
+    neighbours = [row.tolist() for row in np.split(A.indices, A.indptr[1:-1])]
+    weights = [row.tolist() for row in np.split(A.data, A.indptr[1:-1])]
+    known = [set(row) for row in neighbours]
+    # Read once: the property looks at every edge.
+    weighted, second_order = graph.weighted, p != 1 or q != 1
+
+    def biased(t: int, v: int) -> int:
+        chances = [
+            w * (1 / p if x == t else 1 if x in known[t] else 1 / q)
+            for x, w in zip(neighbours[v], weights[v], strict=True)
+        ]
+        return random.choices(neighbours[v], chances)[0]
+
+    def walk(start: int) -> list[int]:
+        nodes = [start]
+        while len(nodes) < LENGTH:
+            v = nodes[-1]
+            if second_order and len(nodes) > 1:
+                nodes.append(biased(nodes[-2], v))
+            elif weighted:
+                nodes.append(random.choices(neighbours[v], weights[v])[0])
+            else:
+                nodes.append(random.choice(neighbours[v]))
+        return nodes
+
+    return rival_steps(walk, graph.n_nodes, second_order)
+
+
+def peer_steps(graph: Graph, p: float, q: float) -> float:
+    """Return the steps a second of fastnode2vec, on the one thread that it has, after it compiled its loop."""
+    from fastnode2vec import Graph as PeerGraph
+
+    A = graph.adjacency.tocoo()
+    upper = A.row < A.col
+    columns = (A.row[upper], A.col[upper], A.data[upper])[: 3 if graph.weighted else 2]
+    edges = list(zip(*(column.tolist() for column in columns), strict=True))
+    peer = PeerGraph(edges, directed=False, weighted=graph.weighted, verbose=False)
+    peer.generate_random_walk(LENGTH, p, q, 0)
+    walk = partial(peer.generate_random_walk, LENGTH, p, q)
+    return rival_steps(walk, graph.n_nodes, p != 1 or q != 1)
