@@ -5,7 +5,17 @@ from importlib import import_module
 
 from benchmarks.common import find_data
 
-NAMES = ("everyday", "passes", "connectivity", "levels", "quality", "methods", "walks", "baselines")
+NAMES = (
+    "everyday",
+    "passes",
+    "connectivity",
+    "levels",
+    "quality",
+    "methods",
+    "walks",
+    "skipgram",
+    "baselines",
+)
 
 
 def main() -> None:

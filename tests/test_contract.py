@@ -25,6 +25,9 @@ SMALL = {
     "boostne": {"levels": 2, "window": 3},
     "netmf": {"window": 3},
     "grarep": {"steps": 2},
+    "line": {"epochs": 60},
+    "deepwalk": {"length": 20, "window": 3},
+    "node2vec": {"length": 20, "window": 3, "p": 0.5, "q": 2},
 }
 # Other forms of a method, each held to the same promises.
 FORMS = {

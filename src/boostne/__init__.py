@@ -20,22 +20,28 @@ if TYPE_CHECKING:
     from boostne.io import read_labels as read_labels
     from boostne.labels import Labels as Labels
     from boostne.models import HOPE as HOPE
+    from boostne.models import LINE as LINE
     from boostne.models import BoostNE as BoostNE
+    from boostne.models import DeepWalk as DeepWalk
     from boostne.models import GraphFactorization as GraphFactorization
     from boostne.models import GraRep as GraRep
     from boostne.models import NetMF as NetMF
+    from boostne.models import Node2Vec as Node2Vec
     from boostne.models import SocialDimension as SocialDimension
     from boostne.models import SpectralClustering as SpectralClustering
 
 _HOME = {
     "BoostNE": "boostne.models",
+    "DeepWalk": "boostne.models",
     "Embedding": "boostne.embedding",
     "GraRep": "boostne.models",
     "Graph": "boostne.graph",
     "GraphFactorization": "boostne.models",
     "HOPE": "boostne.models",
+    "LINE": "boostne.models",
     "Labels": "boostne.labels",
     "NetMF": "boostne.models",
+    "Node2Vec": "boostne.models",
     "SocialDimension": "boostne.models",
     "SpectralClustering": "boostne.models",
     "as_graph": "boostne.convert",

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from boostne.errors import ParameterError
 from boostne.kernels.shard_sums import Part
 from boostne.kernels.sharded import ShardedCSR
+from boostne.kernels.skipgram import Edges, SkipGram
 
 
 class Kernels(Protocol):
@@ -84,6 +85,22 @@ class Kernels(Protocol):
     def gram_product(self, R: ShardedCSR, V: NDArray[np.float64]) -> NDArray[np.float64]:
         """``R^T R V``."""
 
+    def train_walks(
+        self,
+        model: SkipGram,
+        walks: NDArray[np.int32],
+        *,
+        window: int,
+        rates: tuple[float, float],
+        seed: int,
+    ) -> None:
+        """Train a skip-gram model on the pairs of nodes that are near each other on walks."""
+
+    def train_edges(
+        self, model: SkipGram, edges: Edges, samples: int, *, rates: tuple[float, float], seed: int
+    ) -> None:
+        """Train a skip-gram model on the ends of edges that are drawn by their weights."""
+
 
 def available_threads() -> int:
     """Cores that this process may use."""
@@ -116,7 +133,8 @@ def get_kernels(name: str | None = None, threads: int | None = None) -> Kernels:
             raise ParameterError(f"kernels {name!r} need the compiled library, which this installation lacks")
         warnings.warn(
             "boostne was installed without its compiled kernels and falls back on NumPy: the same results up to "
-            "rounding, 5 to 20 times slower. Reinstall it where a C++ compiler is at hand to mend this.",
+            "rounding, 5 to 20 times slower, and far more for LINE, DeepWalk and Node2Vec. Reinstall it where a C++ "
+            "compiler is at hand to mend this.",
             stacklevel=2,
         )
         return reference.ReferenceKernels()

@@ -2,7 +2,7 @@
 
 import ctypes
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from boostne.errors import ParameterError
 from boostne.kernels.shard_sums import Part, most_nodes, tree_nodes
 from boostne.kernels.sharded import ShardedCSR
+
+if TYPE_CHECKING:
+    from boostne.kernels.skipgram import Edges, SkipGram
 
 LIBRARY_NAMES = ("boostne_kernels.so", "boostne_kernels.dylib", "boostne_kernels.dll")
 INSTRUCTION_SETS = ("baseline", "avx2", "avx512")
@@ -225,3 +228,40 @@ class NativeKernels:
             ctypes.c_uint64(seed), ctypes.c_uint64(first), _pointer(walks),
         )  # fmt: skip
         return walks
+
+    def train_walks(
+        self,
+        model: "SkipGram",
+        walks: NDArray[np.int32],
+        *,
+        window: int,
+        rates: tuple[float, float],
+        seed: int,
+    ) -> None:
+        """Skip-gram on walks; see :meth:`boostne.kernels.reference.ReferenceKernels.train_walks`."""
+        self._train(
+            "train_walks", model, rates, seed, _pointer(walks), ctypes.c_int64(walks.shape[0]),
+            ctypes.c_int64(walks.shape[1]), ctypes.c_int64(window),
+        )  # fmt: skip
+
+    def train_edges(
+        self, model: "SkipGram", edges: "Edges", samples: int, *, rates: tuple[float, float], seed: int
+    ) -> None:
+        """Skip-gram on edges; see :meth:`boostne.kernels.reference.ReferenceKernels.train_edges`."""
+        thresholds, aliases = (edges.table.threshold, edges.table.alias) if edges.table else (None, None)
+        self._train(
+            "train_edges", model, rates, seed, _pointer(edges.source), _pointer(edges.target),
+            _pointer(thresholds), _pointer(aliases),
+            ctypes.c_int64(len(edges.source)), ctypes.c_int64(samples),
+        )  # fmt: skip
+
+    def _train(
+        self, name: str, model: "SkipGram", rates: tuple[float, float], seed: int, *source: Any
+    ) -> None:
+        noise = model.noise
+        self._call(
+            name, model.vectors.dtype, ctypes.c_int64(noise.n_parts), _pointer(noise.part), _pointer(noise.cuts),
+            _pointer(noise.threshold), _pointer(noise.node), _pointer(noise.alias), ctypes.c_int(model.negative),
+            ctypes.c_int64(model.vectors.shape[1]), _pointer(model.vectors), _pointer(model.contexts),
+            ctypes.c_float(rates[0]), ctypes.c_float(rates[1]), ctypes.c_uint64(seed), *source,
+        )  # fmt: skip

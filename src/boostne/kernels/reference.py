@@ -6,9 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from boostne.kernels import reference_skipgram
 from boostne.kernels.reference_walks import Random, Walks
 from boostne.kernels.shard_sums import Part, join
 from boostne.kernels.sharded import ShardedCSR
+from boostne.kernels.skipgram import Edges, SkipGram
 
 # Below this share of the strongest component's weight a component counts as dead.
 DEAD = 1e-12
@@ -199,3 +201,25 @@ class ReferenceKernels:
         for s in range(R.n_shards):
             total += R.shard(s).T @ (R.shard(s) @ V)
         return total
+
+    def train_walks(
+        self,
+        model: SkipGram,
+        walks: NDArray[np.int32],
+        *,
+        window: int,
+        rates: tuple[float, float],
+        seed: int,
+    ) -> None:
+        """Train on walks, (walks, length) and padded with -1, while the rate goes from the first to the second.
+
+        Every node of a walk is the output of pairs whose inputs lie up to b steps before and after it on the walk;
+        b is drawn from 1 … window for each.
+        """
+        reference_skipgram.train_walks(model, walks, window=window, rates=rates, seed=seed)
+
+    def train_edges(
+        self, model: SkipGram, edges: Edges, samples: int, *, rates: tuple[float, float], seed: int
+    ) -> None:
+        """Train on so many edges, drawn by their weights; the source is the input, the target the output."""
+        reference_skipgram.train_edges(model, edges, samples, rates=rates, seed=seed)

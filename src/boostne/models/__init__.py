@@ -2,10 +2,13 @@
 
 from boostne.models.base import Capabilities, NodeEmbedder
 from boostne.models.boostne import BoostNE
+from boostne.models.deepwalk import DeepWalk
 from boostne.models.graph_factorization import GraphFactorization
 from boostne.models.grarep import GraRep
 from boostne.models.hope import HOPE
+from boostne.models.line import LINE
 from boostne.models.netmf import NetMF
+from boostne.models.node2vec import Node2Vec
 from boostne.models.social_dimension import SocialDimension
 from boostne.models.spectral_clustering import SpectralClustering
 
@@ -17,16 +20,22 @@ METHODS: dict[str, type[NodeEmbedder]] = {
     "spectral-clustering": SpectralClustering,
     "social-dimension": SocialDimension,
     "graph-factorization": GraphFactorization,
+    "line": LINE,
+    "deepwalk": DeepWalk,
+    "node2vec": Node2Vec,
 }
 
 __all__ = [
     "HOPE",
+    "LINE",
     "METHODS",
     "BoostNE",
     "Capabilities",
+    "DeepWalk",
     "GraRep",
     "GraphFactorization",
     "NetMF",
+    "Node2Vec",
     "NodeEmbedder",
     "SocialDimension",
     "SpectralClustering",

@@ -1,4 +1,4 @@
-// The instruction sets that the hot loops are compiled for, by their numbers in the C ABI.
+// The instruction sets that the hot loops are compiled for, in the order of native.INSTRUCTION_SETS.
 #pragma once
 
 namespace boostne {

@@ -2,3 +2,4 @@
 #define BOOSTNE_BYTES 32
 #include "row_kernels.inl"
 #include "product_kernels.inl"
+#include "skipgram.inl"

@@ -1,0 +1,83 @@
+"""Skip-gram: edge samples per second, and DeepWalk against gensim on the same walks, at equal F1."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.common import graph_of, save, show, timed
+from boostne import DeepWalk, Graph, evaluate, load_dataset
+from boostne.kernels import available_threads, get_kernels
+from boostne.kernels.skipgram import Noise, SkipGram, number_of_parts
+from boostne.models.line import edges_of
+from boostne.models.walks import walk_chunks
+
+DATASET = "blogcatalog"
+SAMPLES = 20_000_000
+TRAIN = 50
+
+
+def run() -> None:
+    """Measure both, with one thread and with all."""
+    samples = [edge_samples(order, threads) for order in ("first", "second") for threads in thread_counts()]
+    show("LINE: edges drawn and learned from, d = 64, 5 negatives", samples)
+    walks = [deepwalk(threads) for threads in thread_counts()] + [gensim(available_threads())]
+    for row in walks:
+        row["gensim's time / this"] = walks[-1]["seconds"] / row["seconds"]
+    show(f"DeepWalk's settings on {DATASET}, d = 128, walks included; Micro-F1 at {TRAIN} %", walks)
+    save("skipgram", [*samples, *walks], dataset=DATASET)
+
+
+def thread_counts() -> list[int]:
+    """One thread and all of them."""
+    return sorted({1, available_threads()})
+
+
+def edge_samples(order: str, threads: int) -> dict[str, Any]:
+    """Train one order of LINE for a while."""
+    graph = graph_of(DATASET)
+    noise = Noise.of(graph.degrees, number_of_parts(graph.n_nodes, SAMPLES))
+    model = SkipGram.start(noise, 64, negative=5, shared=order == "first", seed=0)
+    edges, kernels = edges_of(graph), get_kernels(threads=threads)
+    seconds, _ = timed(lambda: kernels.train_edges(model, edges, SAMPLES, rates=(0.05, 0.0001), seed=1))
+    return {
+        "order": order,
+        "threads": threads,
+        "seconds": seconds,
+        "M_samples_per_s": SAMPLES / seconds / 1e6,
+    }
+
+
+def deepwalk(threads: int) -> dict[str, Any]:
+    """Our DeepWalk, from the graph to the vectors."""
+    return scored("boostne", threads, DeepWalk(threads=threads).fit_transform)
+
+
+def gensim(threads: int) -> dict[str, Any]:
+    """Learn from our walks with gensim, at the same settings; the walks count, their way into lists does not."""
+    from gensim.models import Word2Vec
+
+    def embed(graph: Graph) -> NDArray[np.float32]:
+        settings = {"vector_size": 128, "window": 10, "sg": 1, "negative": 5, "epochs": 1, "alpha": 0.025}
+        model = Word2Vec(sentences, **settings, min_count=0, sample=0, workers=threads, seed=1)
+        return np.asarray(model.wv[list(range(graph.n_nodes))])
+
+    seconds, chunks = timed(lambda: list(walk_chunks(graph_of(DATASET), walks=10, length=80)))
+    sentences = np.concatenate(chunks).tolist()
+    row = scored("gensim", threads, embed)
+    return {**row, "seconds": row["seconds"] + seconds}
+
+
+def scored(name: str, threads: int, embed: Callable[[Graph], NDArray[Any]]) -> dict[str, Any]:
+    """Time an embedding and score it."""
+    data = load_dataset(DATASET)
+    seconds, vectors = timed(lambda: embed(data.graph))
+    scores = evaluate((data.graph.nodes, vectors), data.labels, train=TRAIN, repeats=3)
+    return {
+        "by": name,
+        "threads": threads,
+        "seconds": seconds,
+        "micro": float(scores.mean("micro")[0]),
+        "macro": float(scores.mean("macro")[0]),
+    }

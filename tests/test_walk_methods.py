@@ -1,0 +1,149 @@
+"""LINE, DeepWalk and Node2Vec: what is theirs beyond the contract of all methods."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from gensim.models import Word2Vec
+from sklearn.linear_model import LogisticRegression
+from tests import graphs
+
+from boostne import LINE, DeepWalk, Graph, Node2Vec
+from boostne.errors import ParameterError
+from boostne.models.schedule import schedule
+from boostne.models.walked import expected_visits
+from boostne.models.walks import walk_chunks
+
+WALKS = {"walks": 10, "length": 20, "window": 3}
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """Communities that are hard to find: a classifier on all neighbours is right in about nine of ten cases."""
+    return graphs.planted_partition([130, 120, 110, 140], 0.08, 0.014, seed=1)
+
+
+def accuracy(vectors, labels):
+    """Mean over ten random halves."""
+    scores = []
+    for seed in range(10):
+        order = np.random.default_rng(seed).permutation(len(labels))
+        train, test = np.array_split(order, 2)
+        fitted = LogisticRegression(max_iter=1000).fit(vectors[train], labels[train])
+        scores.append(fitted.score(vectors[test], labels[test]))
+    return np.mean(scores)
+
+
+class TestLine:
+    def test_each_order_has_unit_length(self):
+        embedding = LINE(8).fit(graphs.karate()).embedding_
+        assert embedding.levels.tolist() == [4, 4]
+        for level in (1, 2):
+            np.testing.assert_allclose(np.linalg.norm(embedding.level(level), axis=1), 1, rtol=1e-5)
+
+    def test_first_order_neighbours_second_order_the_same_neighbours(self):
+        ring = Graph.from_edges(range(40), [*range(1, 40), 0])
+        embedding = LINE(32, epochs=1000).fit(ring).embedding_
+        first, second = (embedding.level(level) @ embedding.level(level).T for level in (1, 2))
+        assert np.diag(first, 1).mean() > np.diag(first, 10).mean() + 0.3
+        assert (
+            np.diag(second, 2).mean() > np.diag(second, 1).mean() + 0.3
+        )  # two steps apart: one neighbour in common
+
+    def test_heavy_edges_bind(self):
+        edges = np.transpose([(i, j) for i in range(20) for j in range(i)])
+        weight = np.where(edges[0] % 2 == edges[1] % 2, 30.0, 1.0)
+        vectors = LINE(8, epochs=200).fit(Graph.from_edges(*edges, weight)).embedding_.level(1)
+        similar = vectors @ vectors.T
+        same = np.arange(20)[:, None] % 2 == np.arange(20) % 2
+        assert similar[same].mean() > similar[~same].mean() + 0.5
+
+    def test_a_node_that_no_edge_leaves_has_no_second_order(self):
+        graph = Graph.from_edges([0, 1, 2, 0], [1, 2, 0, 3], directed=True)
+        embedding = LINE(4).fit(graph).embedding_
+        assert embedding.level(1).any(axis=1).all()
+        assert embedding.level(2).any(axis=1).tolist() == [True, True, True, False]
+
+    def test_all_edges_lead_to_one_node(self):
+        graph = Graph.from_edges(range(1, 1500), [0] * 1499, directed=True)
+        assert np.isfinite(LINE(4, epochs=3).fit_transform(graph)).all()
+
+    def test_an_odd_number_of_dimensions(self):
+        with pytest.raises(
+            ParameterError, match="dimensions must be even, half for each order of LINE; got 5"
+        ):
+            LINE(5).fit(graphs.karate())
+
+
+class TestWalks:
+    def test_without_bias_node2vec_is_deepwalk(self):
+        one, two = (method(8, **WALKS).fit_transform(graphs.karate()) for method in (DeepWalk, Node2Vec))
+        np.testing.assert_array_equal(one, two)
+
+    def test_p_and_q_count(self):
+        vectors = [
+            Node2Vec(8, **WALKS, **bias).fit_transform(graphs.karate())
+            for bias in ({}, {"p": 0.1}, {"q": 0.1}, {"q": 10})
+        ]
+        for i in range(4):
+            for j in range(i):
+                assert np.abs(vectors[i] - vectors[j]).max() > 0.01
+
+    def test_direction_is_followed(self):
+        # From every node of a ring the next is near, but in both directions along a walk.
+        ring = Graph.from_edges(range(40), [*range(1, 40), 0], directed=True)
+        vectors = DeepWalk(8, walks=20, length=20, window=2).fit_transform(ring)
+        vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        similar = vectors @ vectors.T
+        assert np.diag(similar, 1).mean() > np.diag(similar, 10).mean() + 0.5
+
+    @pytest.mark.parametrize("make", [graphs.karate, graphs.weighted, graphs.disconnected])
+    def test_expected_visits(self, make):
+        graph = make()
+        walks = np.concatenate(list(walk_chunks(graph, walks=400, length=6)))
+        counted = np.bincount(walks.ravel(), minlength=graph.n_nodes) / 400
+        np.testing.assert_allclose(expected_visits(graph, 6), counted, rtol=0.1)
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"walks": 0}, "walks must be an integer of at least 1; got 0"),
+            ({"length": 1}, "length must be an integer of at least 2; got 1"),
+            ({"window": 0}, "window must be an integer of at least 1; got 0"),
+            ({"negative": 0}, "negative must be an integer of at least 1; got 0"),
+            ({"learning_rate": 0}, "learning_rate must be a number above 0; got 0"),
+            ({"threads": 0}, "threads must be an integer of at least 1; got 0"),
+            ({"p": 0}, "p must be a number above 0; got 0"),
+            ({"q": -1}, "q must be a number above 0; got -1"),
+        ],
+    )
+    def test_bad_parameters_are_named(self, changes, message):
+        with pytest.raises(ParameterError, match=message):
+            Node2Vec(4, **changes).fit(graphs.karate())
+
+
+@pytest.mark.parametrize(("p", "q"), [(1, 1), (0.25, 4)])
+def test_as_good_as_gensim_on_the_same_walks(planted, p, q):
+    graph, labels = planted
+    model = Node2Vec(16, p=p, q=q, **WALKS)
+    ours = accuracy(model.fit_transform(graph), labels)
+    walks = np.concatenate(list(walk_chunks(graph, walks=10, length=20, p=p, q=q)))
+    gensim = Word2Vec(
+        [walk[walk >= 0].tolist() for walk in walks], vector_size=16, window=3, sg=1, negative=5, epochs=1,
+        min_count=0, sample=0, workers=1, seed=1,
+    )  # fmt: skip
+    theirs = accuracy(gensim.wv[list(range(graph.n_nodes))], labels)
+    assert 0.7 < theirs < 0.99  # neither hopeless nor easy
+    assert ours == pytest.approx(theirs, abs=0.04)
+
+
+class TestSchedule:
+    def test_all_samples_once_and_falling_rates(self):
+        steps = list(schedule(1003, 0.1, seed=4))
+        assert sum(step.count for step in steps) == 1003
+        for step, after in pairwise(steps):
+            assert after.first == step.first + step.count
+            assert after.rates[0] == step.rates[1] < step.rates[0]
+        assert steps[0].rates[0] == 0.1
+        assert steps[-1].rates[1] == pytest.approx(0.0004)
+        assert len({step.seed for step in steps}) == len(steps)
