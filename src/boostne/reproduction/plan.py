@@ -16,8 +16,6 @@ DIMENSIONS, LEVELS = 128, 8
 # Where the paper's setting says it: section V.A, and NetMF's code for h.
 PAPER_X = {"window": 10, "negative": 1.0, "approximation": "spectral", "eigenpairs": 256}
 PAPER, RECOMMENDED = "paper", "recommended"
-# These share the vectors between threads without locks; on one thread alone they give the same bits again.
-ONE_THREAD = ("DeepWalk", "LINE")
 
 
 @dataclass(frozen=True)
@@ -157,8 +155,6 @@ def _recipes(method: str, data: Dataset, seed: int) -> dict[str, Recipe]:
         }
     if method == "NetMF":
         common |= {"factorization": "nmf", **PAPER_X}
-    if method in ONE_THREAD:
-        common |= {"threads": 1}
     return {"": Recipe(method, common)}
 
 
