@@ -9,6 +9,9 @@ import numpy as np
 from boostne import BoostNE, NetMF, SpectralClustering, evaluate, load_dataset
 from boostne.evaluation import compare
 from boostne.layout import level_maps
+from boostne.reproduction import Protocol
+from boostne.reproduction.environment import describe
+from boostne.reproduction.tables import shortfall_rows, to_csv, write_text
 
 DATASETS = ("karate", "digits")
 TRAIN = (20, 50, 80)
@@ -51,8 +54,8 @@ def write_reproduction(folder):
         _map(folder / "maps" / f"{name}.csv", data, fitted[4].embedding_)
     heads = "dataset,method,setting,metric,train_percent,mean,std,se,paper,difference"
     _table(folder / "scores.csv", heads, scores)
-    short = [row for row in scores if row[-1] != "" and row[-1] < -row[-3]]
-    _table(folder / "shortfalls.csv", heads, short)
+    short = shortfall_rows(dict(zip(heads.split(","), row, strict=True)) for row in scores)
+    write_text(folder / "shortfalls.csv", to_csv("shortfalls", short))
     _table(
         folder / "wilcoxon.csv",
         "dataset,setting,method,metric,wins,ties,losses,difference,effect,p,p_holm",
@@ -60,7 +63,8 @@ def write_reproduction(folder):
     )
     _table(folder / "approximation.csv", "dataset,k,relative_error", errors)
     _table(folder / "levels.csv", "dataset,method,k,metric,train_percent,mean,std,se", levels)
-    run = {"seed": 0, "repeats": REPEATS, "data": {name: _facts(name) for name in DATASETS}}
+    run = describe([], Protocol(train=TRAIN, repeats=REPEATS), threads=None)
+    run |= {"datasets": {name: _facts(name) for name in DATASETS}}
     (folder / "run.json").write_text(json.dumps(run))
 
 

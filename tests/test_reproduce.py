@@ -3,6 +3,8 @@
 import csv
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,12 +19,12 @@ from boostne import BoostNE, Graph, NetMF, evaluate, load_dataset
 from boostne.cli.program import run as run_program
 from boostne.cli.reproduce import PAPER
 from boostne.errors import ParameterError
-from boostne.models import METHODS, SpectralClustering
-from boostne.reproduction import Protocol, choose_methods, known_methods, reproduce
+from boostne.report import write_reproduction_report, write_results_page
+from boostne.reproduction import Protocol, choose_methods, reproduce
 from boostne.reproduction.cache import Cache
 from boostne.reproduction.maps import draw_maps
 from boostne.reproduction.paper import Cell, paper_values
-from boostne.reproduction.plan import PAPER_X, find_method, make_plan
+from boostne.reproduction.plan import PAPER_X, make_plan
 from boostne.reproduction.recommended import recommended
 from boostne.reproduction.tables import better_setting, shortfall_rows
 
@@ -114,24 +116,14 @@ def test_the_recommended_setting_is_that_of_a_sparse_or_a_dense_graph():
 
 def test_methods_by_any_name():
     assert choose_methods(["boostne", "social-dimension"]) == ("SocialDimension", "BoostNE")
-    assert choose_methods([]) == tuple(known_methods())
     with pytest.raises(ParameterError, match="'HOPE' is not one of the paper's; known: SpectralClustering"):
         choose_methods(["HOPE"])
 
 
-def test_a_method_is_found_once_it_is_registered(monkeypatch, digits):
-    monkeypatch.delitem(METHODS, "deepwalk", raising=False)
-    assert find_method("DeepWalk") is None
-
-    class DeepWalk(SpectralClustering):
-        def __init__(self, dimensions=128, *, threads=None, random_state=0):
-            super().__init__(dimensions, random_state=random_state)
-            self.threads = threads
-
-    monkeypatch.setitem(METHODS, "deepwalk", DeepWalk)
-    assert "DeepWalk" in known_methods()
-    (work,) = make_plan(digits, ("DeepWalk",), TINY)
-    assert work.recipe.build(threads=8).threads == 1  # lock-free: more threads, other bits
+def test_every_method_of_the_paper_can_be_built(digits):
+    assert len(choose_methods([])) == 7
+    for work in make_plan(digits, choose_methods([]), TINY):
+        assert type(work.recipe.build(threads=2)).__name__ == work.recipe.method
 
 
 # ---- the cache
@@ -197,9 +189,18 @@ def test_the_files(done):
     facts = json.loads((found.folder / "run.json").read_text())
     assert facts["datasets"][0]["graph_sha256"] == load_dataset("digits").graph.fingerprint()
     assert facts["datasets"][0]["work"][0]["seconds"]["vectors"] > 0
-    page = (found.folder / "results.md").read_text()
-    assert f"{float(scores[0]['mean']):.3f}" in page
     assert all(path.is_file() for path in found.files)
+
+
+def test_the_page_shows_the_scores_and_the_figures(done, tmp_path):
+    folder = shutil.copytree(done[0].folder, tmp_path / "results")
+    write_reproduction_report(folder)
+    page = write_results_page(folder).read_text()
+    for row in rows_of(folder / "scores.csv"):
+        assert f" {float(row['mean']):.3f} " in page
+    shown = re.findall(r"!\[.*\]\((.*)\)", page)
+    assert shown[0] == "figures/approximation.svg"
+    assert all((folder / name).is_file() for name in shown)
 
 
 def test_the_scores_are_those_of_the_estimators(done, digits):

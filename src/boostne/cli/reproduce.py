@@ -111,25 +111,26 @@ def reproduce(
             threads=threads,
             report=report,
         )
-    page = _write_report(found.folder, session.screen)
+    page = _write_pages(found.folder, session.screen)
     if not session.screen.quiet:
         _print_scores(found)
-        click.echo(
-            f"wrote {len(found.files)} files to {found.folder} after {duration(time.perf_counter() - begin)}"
-        )
-        click.echo(f"next: {page or found.folder / 'results.md'}")
+        took = duration(time.perf_counter() - begin)
+        click.echo(f"wrote {len(found.files)} files and their pages to {found.folder} after {took}")
+        click.echo(f"next: {page}")
 
 
-def _write_report(folder: Path, screen: Screen) -> Path | None:
-    """Write the page; without the packages for it say so, since all numbers are there already."""
-    from boostne.report import MissingExtraError, write_reproduction_report
+def _write_pages(folder: Path, screen: Screen) -> Path:
+    """Write the pages; without the packages for report.html say so, since all numbers are there already."""
+    from boostne.report import MissingExtraError, write_reproduction_report, write_results_page
 
     try:
-        return write_reproduction_report(folder)
+        report = write_reproduction_report(folder)
     except MissingExtraError as error:
         if not screen.quiet:
-            screen.note("note", f"no report.html: {error}")
-        return None
+            screen.note("note", f"no report.html and no figures: {error}")
+        return write_results_page(folder)
+    write_results_page(folder)
+    return report
 
 
 @contextmanager
@@ -157,8 +158,7 @@ def _progress(screen: Screen) -> Iterator[Report]:
 
 def _print_scores(found: "Reproduction") -> None:
     """Print a table for each data set and metric: our value, the paper's, the difference."""
-    from boostne.reproduction.page import distinct, row_name
-    from boostne.reproduction.tables import METRIC_NAMES
+    from boostne.reproduction.tables import METRIC_NAMES, distinct, row_name
 
     for dataset in distinct(found.scores, "dataset"):
         for metric, title in METRIC_NAMES.items():

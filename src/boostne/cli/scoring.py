@@ -111,14 +111,15 @@ def evaluate(
 @debug_option
 @click.pass_context
 def report(ctx: click.Context, /, folder: str) -> None:
-    """Make the page of a reproduction again.
+    """Make the pages of a reproduction again.
 
     FOLDER is what 'boostne reproduce' wrote. Writes report.html there, one page that opens from disk without a
-    network, and the figures for print to the folder figures.
+    network, the figures for print to the folder figures, and results.md, which shows them.
     """
-    from boostne.report import write_reproduction_report
+    from boostne.report import write_reproduction_report, write_results_page
 
     page = write_reproduction_report(Path(folder))
+    write_results_page(Path(folder))
     if not session_of(ctx).screen.quiet:
         click.echo(f"wrote {page}")
 

@@ -41,7 +41,7 @@ def write_reproduction_report(folder: Path) -> Path:
     """
     require_extras()
     found = read_reproduction(folder)
-    charts = [*([approximation_chart(found.errors)] if found.errors else []), *level_charts(found.levels)]
+    charts = charts_of(found)
     figures = folder / "figures"
     figures.mkdir(exist_ok=True)
     for chart in charts:
@@ -51,6 +51,11 @@ def write_reproduction_report(folder: Path) -> Path:
     page = folder / "report.html"
     write_page(_page(found, charts), page)
     return page
+
+
+def charts_of(found: Reproduction) -> list[Chart]:
+    """Return the curves: the error of the approximation, and F1 against the number of levels."""
+    return [*([approximation_chart(found.errors)] if found.errors else []), *level_charts(found.levels)]
 
 
 def _page(found: Reproduction, charts: Sequence[Chart]) -> Page:

@@ -74,8 +74,6 @@ class Recipe:
     def build(self, **more: Any) -> NodeEmbedder:
         """Return the estimator; of the further parameters, those that it has."""
         cls = find_method(self.method)
-        if cls is None:
-            raise ParameterError(f"there is no method {self.method!r}; known: {', '.join(known_methods())}")
         accepted = inspect.signature(cls).parameters
         return cls(
             **{name: value for name, value in more.items() if name in accepted} | dict(self.parameters)
@@ -167,14 +165,9 @@ def _of(plan: list[Work], recipe: Recipe) -> Work:
     return plan[-1]
 
 
-def find_method(name: str) -> type[NodeEmbedder] | None:
-    """Return the estimator with a class name, or None where this version has none."""
-    return next((cls for cls in REGISTRY.values() if cls.__name__ == name), None)
-
-
-def known_methods() -> list[str]:
-    """Return the paper's methods that this version has, in the paper's order."""
-    return [name for name in PAPER_METHODS.values() if find_method(name) is not None]
+def find_method(name: str) -> type[NodeEmbedder]:
+    """Return the estimator with a class name."""
+    return next(cls for cls in REGISTRY.values() if cls.__name__ == name)
 
 
 def choose_methods(names: Iterable[str]) -> tuple[str, ...]:
@@ -185,7 +178,7 @@ def choose_methods(names: Iterable[str]) -> tuple[str, ...]:
     >>> choose_methods(["boostne", "NetMF"])
     ('NetMF', 'BoostNE')
     """
-    known = known_methods()
+    known = list(PAPER_METHODS.values())
     chosen = set()
     for name in names:
         wanted = name.replace("-", "").replace(" ", "").lower()

@@ -13,7 +13,6 @@ from boostne.progress import Report, silent
 from boostne.reproduction import tables
 from boostne.reproduction.cache import Cache
 from boostne.reproduction.environment import describe
-from boostne.reproduction.page import write_page
 from boostne.reproduction.plan import Protocol
 from boostne.reproduction.run import DatasetResults, run
 
@@ -46,7 +45,7 @@ def reproduce(
     threads: int | None = None,
     report: Report = silent,
 ) -> Reproduction:
-    """Compute the paper's tables and figures, and write them.
+    """Compute the paper's tables, curves and maps, and write them as CSV files.
 
     Parameters
     ----------
@@ -84,7 +83,7 @@ def reproduce(
     times = {"started": started, "finished": datetime.now(UTC)}
     facts |= {name: time.isoformat(timespec="seconds") for name, time in times.items()}
     files.append(_write(folder / "run.json", json.dumps(facts, indent=1, ensure_ascii=False) + "\n"))
-    return Reproduction(folder, scores, shortfalls, [*files, *write_page(folder)])
+    return Reproduction(folder, scores, shortfalls, files)
 
 
 def _prepare(folder: Path) -> None:

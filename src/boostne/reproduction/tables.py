@@ -201,3 +201,19 @@ def _summaries(found: Evaluation) -> Iterator[Row]:
                 "std": f"{std:.6f}",
                 "se": f"{std / np.sqrt(found.repeats):.6f}",
             }
+
+
+def row_name(row: Row) -> str:
+    """Return how a row of the tables is called: its method and, for BoostNE, its setting.
+
+    Examples
+    --------
+    >>> row_name({"method": "BoostNE", "setting": "paper"})
+    'BoostNE, paper'
+    """
+    return ", ".join(part for part in (row["method"], row["setting"]) if part)
+
+
+def distinct(rows: Iterable[Row], column: str) -> list[Any]:
+    """Return the values of a column, each once, in their order."""
+    return list(dict.fromkeys(row[column] for row in rows))

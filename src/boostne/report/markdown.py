@@ -2,55 +2,48 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from boostne.reproduction.figures import draw_figures
-from boostne.reproduction.tables import METRIC_NAMES, Row, better_setting, read_rows, write_text
+from boostne.report.figures import approximation_in_words
+from boostne.report.folder import read_reproduction
+from boostne.report.reproduction import charts_of
+from boostne.reproduction.tables import (
+    METRIC_NAMES,
+    Row,
+    better_setting,
+    distinct,
+    read_rows,
+    row_name,
+    write_text,
+)
 
 ALPHA = 0.05
 
 
-def write_page(folder: Path) -> list[Path]:
-    """Write ``results.md`` and its figures from the CSV files and ``run.json``; returns what was written.
-
-    Without matplotlib there are no figures, and the page says so.
-    """
+def write_results_page(folder: Path) -> Path:
+    """Write ``results.md`` from the CSV files and ``run.json``, with the figures for print that are there."""
     scores, levels, errors = (
         read_rows(folder / f"{name}.csv") for name in ("scores", "levels", "approximation")
     )
     facts = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    pictures = draw_figures(errors, levels, folder / "figures")
+    found = read_reproduction(folder)
+    pictures = [
+        name for chart in charts_of(found) if (folder / (name := f"figures/{chart.name}.svg")).exists()
+    ]
     parts = [
         _head(facts),
         _summary(scores),
         *_score_tables(scores),
-        _approximation(errors),
+        _approximation(errors, approximation_in_words(found.errors)),
         _levels(levels),
-        _figures(pictures, folder, bool(errors)),
+        "\n\n".join(f"![{Path(name).stem}]({name})" for name in pictures),
         _wilcoxon(read_rows(folder / "wilcoxon.csv")),
         _shortfalls(read_rows(folder / "shortfalls.csv"), scores),
     ]
     page = folder / "results.md"
     write_text(page, "\n\n".join(part for part in parts if part) + "\n")
-    return [page, *pictures]
-
-
-def row_name(row: Row) -> str:
-    """Return how a row of the tables is called: its method and, for BoostNE, its setting.
-
-    Examples
-    --------
-    >>> row_name({"method": "BoostNE", "setting": "paper"})
-    'BoostNE, paper'
-    """
-    return ", ".join(part for part in (row["method"], row["setting"]) if part)
-
-
-def distinct(rows: Iterable[Row], column: str) -> list[Any]:
-    """Return the values of a column, each once, in their order."""
-    return list(dict.fromkeys(row[column] for row in rows))
+    return page
 
 
 def _head(facts: dict[str, Any]) -> str:
@@ -121,7 +114,7 @@ def _cell(row: Row) -> str:
     return f"{float(row['mean']):.3f}{difference}"
 
 
-def _approximation(errors: list[Row]) -> str:
+def _approximation(errors: list[Row], words: list[str]) -> str:
     if not errors:
         return ""
     heads = ["k", *distinct(errors, "k")]
@@ -129,17 +122,10 @@ def _approximation(errors: list[Row]) -> str:
         [dataset, *(f"{float(row['relative_error']):.3f}" for row in errors if row["dataset"] == dataset)]
         for dataset in distinct(errors, "dataset")
     ]
-    risen = [
-        f"{before['dataset']} from k = {before['k']} to {after['k']}"
-        for before, after in pairwise(errors)
-        if before["dataset"] == after["dataset"]
-        and float(after["relative_error"]) > float(before["relative_error"])
-    ]
-    verdict = f"It does not fall for {'; '.join(risen)}." if risen else "It falls with every step of k."
     return (
         "## Approximation error\n\n"
         "What k levels leave of X: the norm of the residual, clipped at 0 as the paper defines it, over the norm of "
-        f"X; d = 128, the paper's setting. {verdict}\n\n" + _table(heads, lines)
+        f"X; d = 128, the paper's setting. {'. '.join(words)}.\n\n" + _table(heads, lines)
     )
 
 
@@ -162,14 +148,6 @@ def _levels(levels: list[Row]) -> str:
         ]
         parts.append(_table(heads, body))
     return "\n\n".join(parts)
-
-
-def _figures(pictures: list[Path], folder: Path, wanted: bool) -> str:
-    if not wanted:
-        return ""
-    if not pictures:
-        return 'No figures were drawn, for want of matplotlib: `pip install "boostne[viz]"`.'
-    return "\n\n".join(f"![{path.stem}]({path.relative_to(folder).as_posix()})" for path in pictures)
 
 
 def _wilcoxon(tests: list[Row]) -> str:
