@@ -6,9 +6,11 @@ from boostne.connectivity.grarep import StepRows, grarep, grarep_steps
 from boostne.connectivity.hope import adamic_adar, common_neighbours, hope, katz, rooted_pagerank
 from boostne.connectivity.line import line
 from boostne.connectivity.modularity import modularity
+from boostne.connectivity.push import PushRows, push_deepwalk
 from boostne.connectivity.spectral import component_eigenpairs, spectral_deepwalk
 
 __all__ = [
+    "PushRows",
     "StepRows",
     "WalkColumns",
     "adamic_adar",
@@ -23,6 +25,7 @@ __all__ = [
     "line",
     "modularity",
     "normalized_adjacency",
+    "push_deepwalk",
     "rooted_pagerank",
     "spectral_deepwalk",
 ]

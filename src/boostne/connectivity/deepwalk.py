@@ -66,9 +66,10 @@ class WalkColumns:
             columns,
         )
 
-    def chunk_columns(self) -> int:
+    @staticmethod
+    def chunk_columns(n: int, dtype: np.dtype[Any]) -> int:
         """Return how many columns to ask for at a time: few enough to stay small beside X."""
-        per_column = self.n * (self.dtype.itemsize + np.dtype(np.int32).itemsize)
+        per_column = n * (dtype.itemsize + np.dtype(np.int32).itemsize)
         blocks = CHUNK_BYTES // (per_column * BLOCK_COLUMNS)
         return int(max(blocks, 4)) * BLOCK_COLUMNS
 
@@ -89,7 +90,7 @@ def exact_deepwalk(columns: WalkColumns, progress: Progress | None = None) -> sp
         Non-negative, symmetric up to rounding.
     """
     collector = RowCollector(columns.n, columns.dtype)
-    size = columns.chunk_columns()
+    size = columns.chunk_columns(columns.n, columns.dtype)
     for first in range(0, columns.n, size):
         last = min(first + size, columns.n)
         collector.extend(columns(range(first, last)))

@@ -36,26 +36,30 @@ class RowCollector:
         self._n_columns = n_columns
         self._indices = np.empty(FIRST_CAPACITY, np.int32)
         self._data = np.empty(FIRST_CAPACITY, dtype)
-        self._ends = [0]
+        self._end = 0
+        self._counts = [np.zeros(1, np.int64)]
 
     def extend(self, rows: Iterable[tuple[NDArray[np.int32], NDArray[Any]]]) -> None:
         """Append rows, each as its column numbers and values."""
         for indices, values in rows:
-            begin = self._ends[-1]
-            end = begin + len(indices)
-            if end > len(self._data):
-                self._resize(max(int(GROWTH * len(self._data)), end))
-            self._indices[begin:end] = indices
-            self._data[begin:end] = values
-            self._ends.append(end)
+            self.append(np.array([len(indices)]), indices, values)
+
+    def append(self, counts: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]) -> None:
+        """Append rows that lie one after the other, with ``counts`` entries each."""
+        begin, self._end = self._end, self._end + len(indices)
+        if self._end > len(self._data):
+            self._resize(max(int(GROWTH * len(self._data)), self._end))
+        self._indices[begin : self._end] = indices
+        self._data[begin : self._end] = values
+        self._counts.append(counts)
 
     def finish(self) -> sparse.csr_array:
         """Return the matrix; the collector is empty afterwards."""
-        self._resize(self._ends[-1])
-        shape = (len(self._ends) - 1, self._n_columns)
+        self._resize(self._end)
         # SciPy widens the indices to the type of the pointers, a copy larger than the data.
-        small = self._ends[-1] <= np.iinfo(np.int32).max
-        pointers = np.array(self._ends, np.int32 if small else np.int64)
+        small = self._end <= np.iinfo(np.int32).max
+        pointers = np.cumsum(np.concatenate(self._counts), dtype=np.int32 if small else np.int64)
+        shape = (len(pointers) - 1, self._n_columns)
         matrix = sparse.csr_array((self._data, self._indices, pointers), shape=shape)
         del self._data, self._indices
         return matrix
