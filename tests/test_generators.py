@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from boostne import planted_partition
+from boostne import planted_partition, read_graph, read_labels
+from boostne.cli.program import run
 from boostne.errors import ParameterError
 
 
@@ -107,3 +108,27 @@ def test_a_large_one_takes_seconds():
 def test_what_no_graph_can_meet(changes, message):
     with pytest.raises(ParameterError, match=message):
         planted_partition(100, **{"communities": 2, **changes})
+
+
+def test_from_the_command_line_and_back(tmp_path, capsys):
+    edges, labels = str(tmp_path / "edges.csv"), str(tmp_path / "labels.csv")
+    options = ["--nodes", "500", "--communities", "3", "--mean-degree", "6", "--seed", "7"]
+    assert run(["generate", edges, "--labels", labels, *options]) == 0
+    assert "500 nodes, 1,500 edges" in capsys.readouterr().out
+    data = planted_partition(500, communities=3, mean_degree=6, seed=7)
+    assert read_graph(edges).fingerprint() == data.graph.fingerprint()
+    truth, left_out = read_labels(labels).align(data.graph.nodes)
+    assert left_out == 0
+    assert (truth != data.labels.matrix).nnz == 0
+    assert run(["generate", edges, "--mixing", "2"]) == 1
+    assert "mixing must be between 0 and 1" in capsys.readouterr().err
+    assert run(["generate", str(tmp_path / "nowhere" / "x.csv")]) == 1
+
+
+def test_weights_are_written_too(tmp_path):
+    from tests import graphs
+
+    from boostne.io.writing import write_edges
+
+    write_edges(graphs.weighted(), tmp_path / "edges.csv")
+    assert read_graph(tmp_path / "edges.csv").fingerprint() == graphs.weighted().fingerprint()
