@@ -6,7 +6,7 @@ SETUP := $(VENV)/.installed
 TEST_SETUP := $(VENV)/.installed-dev
 NATIVE := CMakeLists.txt $(wildcard src/boostne/kernels/native/*)
 
-.PHONY: demo test lint types format bench clean
+.PHONY: demo test lint types format bench bench-scale clean
 
 $(SETUP): pyproject.toml $(NATIVE)
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
@@ -37,6 +37,9 @@ format: $(TEST_SETUP)
 
 bench: $(TEST_SETUP)
 	$(BIN)/python -m benchmarks
+
+bench-scale: $(TEST_SETUP)
+	$(BIN)/python -m benchmarks scale
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
