@@ -127,6 +127,7 @@ def boost(
         if not np.isfinite(engine.norm2):
             raise FloatingPointError(f"level {level + 1} of {levels}: the residual is no longer finite")
         U, V = balance(*engine.collect(context))
+        del context  # not kept while the next level begins: its factors are as large as U and V
         yield Level(U, V, objective, n_iter, float(np.sqrt(engine.norm2)), engine.nnz)
 
 

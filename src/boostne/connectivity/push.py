@@ -71,7 +71,7 @@ class PushRows:
         self._weights = (A.data.astype(np.float64) / unit).astype(self.dtype) if graph.weighted else None
         self._inverse_degree = inverse.astype(self.dtype)
         self._scale = (A.nnz / (negative * window) * inverse).astype(self.dtype)
-        self._floor = (epsilon * degrees).astype(self.dtype)
+        self._epsilon = epsilon
         self._window = window
         self._kernels = kernels or get_kernels()
 
@@ -85,7 +85,7 @@ class PushRows:
             self._weights,
             self._inverse_degree,
             self._scale,
-            self._floor,
+            self._epsilon,
             self._window,
             self.max_per_row,
             rows,

@@ -57,7 +57,7 @@ class Kernels(Protocol):
         weights: NDArray[Any] | None,
         inverse_degree: NDArray[Any],
         scale: NDArray[Any],
-        floor: NDArray[Any],
+        epsilon: float,
         window: int,
         cap: int,
         rows: range,

@@ -152,7 +152,7 @@ class NativeKernels:
         weights: NDArray[Any] | None,
         inverse_degree: NDArray[Any],
         scale: NDArray[Any],
-        floor: NDArray[Any],
+        epsilon: float,
         window: int,
         cap: int,
         rows: range,
@@ -164,7 +164,7 @@ class NativeKernels:
         self._call(
             "push_rows", dtype, ctypes.c_int64(rows.start), ctypes.c_int64(rows.stop), ctypes.c_int64(n),
             _pointer(indptr), _pointer(indices), _pointer(weights), _pointer(inverse_degree), _pointer(scale),
-            _pointer(floor), ctypes.c_int(window), ctypes.c_int64(cap), _pointer(columns), _pointer(values),
+            ctypes.c_double(epsilon), ctypes.c_int(window), ctypes.c_int64(cap), _pointer(columns), _pointer(values),
             _pointer(counts), _pointer(dropped),
         )  # fmt: skip
         total = int(counts.sum())

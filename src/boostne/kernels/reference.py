@@ -120,17 +120,17 @@ class ReferenceKernels:
         weights: NDArray[Any] | None,
         inverse_degree: NDArray[Any],
         scale: NDArray[Any],
-        floor: NDArray[Any],
+        epsilon: float,
         window: int,
         cap: int,
         rows: range,
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[np.float64]]:
         """Rows of ``log max(scale_k (S + S^2 + … + S^window)_{ik}, 1)`` by forward push, at most ``cap`` entries each.
 
-        A unit of mass starts at node i and takes ``window`` steps; mass below ``floor_j`` at a node j other than
-        the start goes no further. Of a row the largest entries are kept, among equal ones those of the first
-        columns. Returns the number of entries of each row, their columns, ascending, their values, and the share of
-        the row's mass that was dropped: by the floor, with the steps it would still have taken, and by the cap.
+        A unit of mass starts at node i and takes ``window`` steps; mass below ``epsilon`` times the degree of a
+        node other than the start goes no further. Of a row the largest entries are kept, among equal ones those of
+        the first columns. Returns the number of entries of each row, their columns, ascending, their values, and the
+        share of the row's mass that was dropped: by ε, with the steps it would still have taken, and by the cap.
         """
         n = len(inverse_degree)
         data = np.ones(len(indices), inverse_degree.dtype) if weights is None else weights
@@ -141,8 +141,9 @@ class ReferenceKernels:
             mass[i] = 1
             for step in range(window):
                 if step > 0:
-                    dropped[at] += mass[mass < floor].sum(dtype=np.float64) * (window - step)
-                    mass[mass < floor] = 0
+                    weak = inverse_degree * mass < epsilon
+                    dropped[at] += mass[weak].sum(dtype=np.float64) * (window - step)
+                    mass[weak] = 0
                 mass = A @ (inverse_degree * mass)  # A is symmetric
                 total += mass
             entries = total * scale

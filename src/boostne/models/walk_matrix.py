@@ -33,7 +33,9 @@ FEWEST_PER_ROW = 32
 # ε times the entries of a row: what mass a walk needs to be worth following when so few of its ends are kept.
 EPSILON_ENTRIES = 0.02
 
-SAMPLED_BLOCKS = 8  # of BLOCK_COLUMNS columns of the exact X
+# Blocks of BLOCK_COLUMNS columns of the exact X: a few, and fewer where each takes seconds.
+SAMPLED_BLOCKS = (2, 8)
+SAMPLED_STEPS = 200_000_000  # edges times window, of all of them
 SAMPLED_PUSHES = 1024  # rows of each of a few blocks of the pruned X
 
 logger = logging.getLogger("boostne")
@@ -237,7 +239,9 @@ class WalkMatrix:
         def build(block: range) -> list[Any]:
             return [([len(rows)], rows, values) for rows, values in columns(block)]
 
-        return sample_rows(build, columns.n, BLOCK_COLUMNS, SAMPLED_BLOCKS)
+        steps = self._graph.adjacency.nnz * self._options.window
+        blocks = int(np.clip(SAMPLED_STEPS // steps, *SAMPLED_BLOCKS))
+        return sample_rows(build, columns.n, BLOCK_COLUMNS, blocks)
 
     def _push_sample(self, choice: Choice) -> Sample:
         rows = self._push_rows(choice)

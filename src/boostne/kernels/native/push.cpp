@@ -22,7 +22,7 @@ struct PushGraph {
   const T* weights;  // null: all 1
   const T* inverse_degree;
   const T* scale;  // from the mass that reached a node to its entry in X
-  const T* floor;  // mass below this goes no further
+  T epsilon;       // mass below this share of a degree goes no further
   int window;
   int64_t cap;
 };
@@ -77,11 +77,11 @@ class Pusher {
       const int32_t j = current_.nodes[q];
       const T mass = current_.values[j];
       current_.values[j] = 0;
-      if (mass < g.floor[j] && !from_source) {
+      const T share = mass * g.inverse_degree[j];
+      if (share < g.epsilon && !from_source) {
         lost += mass;
         continue;
       }
-      const T share = mass * g.inverse_degree[j];
       for (int64_t e = g.indptr[j]; e < g.indptr[j + 1]; ++e) {
         const T part = g.weights ? share * g.weights[e] : share;
         if (part > 0) next_.add(g.indices[e], part);  // an underflow to 0 would be listed twice
@@ -147,12 +147,13 @@ void push_rows(int threads, int64_t first, int64_t last, const PushGraph<T>& gra
 #define BOOSTNE_FOR_TYPE(T, SUFFIX)                                                                            \
   BOOSTNE_API void boostne_push_rows_##SUFFIX(                                                                 \
       int isa, int threads, int64_t first, int64_t last, int64_t n, const int64_t* indptr,                     \
-      const int32_t* indices_a, const T* weights, const T* inverse_degree, const T* scale, const T* floor,     \
+      const int32_t* indices_a, const T* weights, const T* inverse_degree, const T* scale, double epsilon,     \
       int window, int64_t cap, int32_t* indices, T* data, int64_t* counts, double* dropped) {                  \
     (void)isa; /* nothing here is worth a vector */                                                            \
     boostne::push_rows<T>(threads, first, last,                                                                \
-                          {n, indptr, indices_a, weights, inverse_degree, scale, floor, window, cap}, indices, \
-                          data, counts, dropped);                                                              \
+                          {n, indptr, indices_a, weights, inverse_degree, scale, static_cast<T>(epsilon),      \
+                           window, cap},                                                                      \
+                          indices, data, counts, dropped);                                                              \
   }
 
 BOOSTNE_FOR_TYPE(float, f32)
