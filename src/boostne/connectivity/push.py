@@ -21,7 +21,7 @@ from boostne.connectivity.rows import RowCollector
 from boostne.graph import Graph
 from boostne.kernels import Kernels, get_kernels
 
-CHUNK_BYTES = 1 << 25  # room for the rows that are built between two looks at the clock
+CHUNK_BYTES = 1 << 23  # room for the rows that are built between two looks at the clock
 MAX_CHUNK_ROWS = 1 << 14
 
 Progress = Callable[[int, int], None]

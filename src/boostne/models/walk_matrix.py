@@ -30,12 +30,13 @@ SPECTRAL_VECTORS = 4
 TYPICAL_PER_ROW = 200
 TYPICAL_ENTRIES = 20_000_000
 FEWEST_PER_ROW = 32
-# ε times the entries of a row: what mass a walk needs to be worth following when so few of its ends are kept.
-EPSILON_ENTRIES = 0.02
+# ε times the entries of a row and the mean degree. Mass spread evenly over as many nodes as are kept is the inverse
+# of their product; a fifth of that is still worth following.
+EPSILON_SHARE = 0.2
 
 # Blocks of BLOCK_COLUMNS columns of the exact X: a few, and fewer where each takes seconds.
 SAMPLED_BLOCKS = (2, 8)
-SAMPLED_STEPS = 200_000_000  # edges times window, of all of them
+SAMPLED_STEPS = 100_000_000  # edges times window, of all of them
 SAMPLED_PUSHES = 1024  # rows of each of a few blocks of the pruned X
 
 logger = logging.getLogger("boostne")
@@ -179,8 +180,8 @@ class WalkMatrix:
         )
         most = n if room.size is None else (room.size - beside) // (n * work.entry_bytes)
         per_row = min(wanted, n) if options.max_per_row else int(np.clip(most, fewest, min(wanted, n)))
-        epsilon = EPSILON_ENTRIES / per_row if options.epsilon is None else options.epsilon
-        return Choice("push", epsilon, per_row)
+        chosen = EPSILON_SHARE * n / (per_row * int(self._graph.adjacency.nnz))
+        return Choice("push", chosen if options.epsilon is None else options.epsilon, per_row)
 
     def _check(self, choice: Choice, room: Room) -> None:
         room.check(
