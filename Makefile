@@ -8,7 +8,7 @@ TEST_SETUP := $(VENV)/.installed-dev
 BROWSER := $(VENV)/.browser
 NATIVE := CMakeLists.txt $(wildcard src/boostne/kernels/native/*)
 
-.PHONY: demo test lint types format bench results clean
+.PHONY: demo test lint types format bench bench-scale results clean
 
 $(SETUP): pyproject.toml $(NATIVE)
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
@@ -47,6 +47,9 @@ bench: $(TEST_SETUP)
 # Some hours; what is already computed stays in the user's cache, and a stopped run goes on from there.
 results: $(SETUP)
 	$(BIN)/boostne reproduce --out results
+
+bench-scale: $(TEST_SETUP)
+	$(BIN)/python -m benchmarks scale
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

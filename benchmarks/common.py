@@ -94,12 +94,13 @@ def _measure(queue: Any, function: Callable[..., Any], arguments: tuple[Any, ...
     prepared = function(*arguments)
     # ru_maxrss never falls, and setting up may have peaked already: start from what is held now.
     Path("/proc/self/clear_refs").write_text("5")
-    before = _peak()
+    before = peak_so_far()
     result = prepared()
-    queue.put((_peak() - before, result))
+    queue.put((peak_so_far() - before, result))
 
 
-def _peak() -> int:
+def peak_so_far() -> int:
+    """Bytes of this process's largest resident memory."""
     status = Path("/proc/self/status").read_text()
     line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
     return int(line.split()[1]) * 1024
@@ -112,4 +113,4 @@ def graph_of(name: str) -> Graph:
 
 def exact_matrix(name: str) -> sparse.csr_array:
     """Return the exact connectivity matrix of a data set at the paper's settings."""
-    return BoostNE().connectivity_matrix(graph_of(name))
+    return BoostNE(approximation="exact").connectivity_matrix(graph_of(name))

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests import graphs, reference
 
 import boostne.memory
-import boostne.models.boostne
+import boostne.models.walk_matrix
 from boostne import BoostNE, Graph, load_dataset
 from boostne.boosting import Settings, boost, random_start
 from boostne.connectivity.deepwalk import CHUNK_BYTES
@@ -98,7 +98,20 @@ class TestParameters:
             ({"negative": np.nan}, "negative must be a number above 0; got nan"),
             ({"negative": np.inf}, "negative must be a number above 0; got inf"),
             ({"negative": "5"}, "negative must be a number above 0; got '5'"),
-            ({"approximation": "netmf"}, "approximation must be None or 'spectral'; got 'netmf'"),
+            ({"approximation": "netmf"}, "approximation must be one of 'auto', 'exact', .*got 'netmf'"),
+            ({"approximation": None}, "approximation must be one of 'auto', 'exact', .*got None"),
+            ({"approximation": "push", "epsilon": -1}, "epsilon must be a number at least 0; got -1"),
+            (
+                {"approximation": "push", "max_per_row": 0},
+                "max_per_row must be an integer of at least 1; got 0",
+            ),
+            (
+                {"approximation": "exact", "epsilon": 1e-5},
+                "epsilon is for approximation='push'; got .*'exact'",
+            ),
+            ({"approximation": "spectral", "max_per_row": 9}, "max_per_row is for approximation='push'"),
+            ({"memory_limit": "much"}, "memory_limit must be a size such as '2GB'.*got 'much'"),
+            ({"memory_limit": 0}, "memory_limit must be a size.*got 0"),
             ({"eigenpairs": 0}, "eigenpairs must be an integer of at least 1; got 0"),
             ({"dtype": int}, "dtype must be float32 or float64; got <class 'int'>"),
             ({"dtype": "float16"}, "dtype must be float32 or float64; got 'float16'"),
@@ -285,23 +298,25 @@ def free_memory(monkeypatch):
     """Return a function that sets how much memory there seems to be."""
 
     def pretend(size):
-        for module in (boostne.memory, boostne.models.boostne):
-            monkeypatch.setattr(module, "available_memory", lambda: size, raising=False)
+        monkeypatch.setattr(boostne.memory, "available_memory", lambda: size)
 
     return pretend
 
 
 class TestMemory:
-    @pytest.mark.parametrize("changes", [{}, {"approximation": "spectral", "eigenpairs": 50}])
+    @pytest.mark.parametrize(
+        "changes", [{"approximation": "exact"}, {"approximation": "spectral", "eigenpairs": 50}]
+    )
     def test_too_little_is_said_before_anything_is_built(self, changes, free_memory, monkeypatch):
         def never(*arguments, **options):
             raise AssertionError("X was built")
 
         free_memory(250_000)
-        monkeypatch.setattr(boostne.models.boostne, "exact_deepwalk", never)
-        monkeypatch.setattr(boostne.models.boostne, "spectral_deepwalk", never)
+        monkeypatch.setattr(boostne.models.walk_matrix, "exact_deepwalk", never)
+        monkeypatch.setattr(boostne.models.walk_matrix, "spectral_deepwalk", never)
         message = (
-            r"X with .*[\d,]+ entries would need about [\d.]+ [kM]B of memory; 250 kB is free.*Lower window"
+            r"X with .*[\d,]+ entries would need about [\d.]+ [kM]B of memory; 200 kB, 80% of what is free, may be "
+            r"taken\. Or use approximation='auto'.*lower window"
         )
         with pytest.raises(MemoryLimitError, match=message) as caught:
             small(**changes).fit(digits())
@@ -309,13 +324,14 @@ class TestMemory:
 
     def test_enough_for_this_graph_though_not_for_a_dense_one(self, free_memory):
         graph = graphs.random_graph(6000, 8).without_isolated()
-        needed = small().estimate(graph).peak_bytes
+        exact = small(approximation="exact")
+        needed = exact.estimate(graph).peak_bytes
         assert needed < graph.n_nodes**2 * 8 / 4
-        free_memory(int(1.1 * needed))
-        assert small().fit_transform(graph).any()
-        free_memory(int(0.9 * needed))
+        free_memory(int(1.1 * needed / 0.8))
+        assert exact.fit_transform(graph).any()
+        free_memory(int(0.9 * needed / 0.8))
         with pytest.raises(MemoryLimitError):
-            small().fit(graph)
+            exact.fit(graph)
 
     def test_where_nobody_says_how_much_there_is(self, free_memory):
         free_memory(None)

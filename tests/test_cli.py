@@ -309,12 +309,15 @@ def test_too_little_memory_is_found_before_it_is_spent(boostne, folder):
     A = sparse.csr_array((np.ones(len(u), np.float32), (u, v)), shape=(n, n))
     sparse.save_npz(folder / "big.npz", ((A + A.T) > 0).astype(np.float32))
     begin = time.perf_counter()
-    done = boostne("embed", "big.npz", "-o", "x.npz", "--negative", "0.001", code=3)
+    done = boostne(
+        "embed", "big.npz", "-o", "x.npz", "--approximation", "exact", "--negative", "0.001", code=3
+    )
     seconds = time.perf_counter() - begin
     error = error_of(done)
-    needed = re.search(r"would need about (\d+) GB of memory; [\d.]+ [kMGT]B is free", error)
+    needed = re.search(r"would need about (\d+) GB of memory; [\d.]+ [kMGT]B, 80% of what is free", error)
     assert needed
     assert int(needed[1]) > 300
+    assert "--approximation auto" in error
     assert seconds < 60
     assert not (folder / "x.npz").exists()
 
@@ -460,6 +463,7 @@ def test_estimate(inside):
     for words in (
         "1,797",
         "12,339",
+        "form of X",
         "entries of X",
         "peak memory",
         "memory free",

@@ -14,7 +14,11 @@ import boostne
 from boostne import BoostNE
 from boostne.kernels.sharded import ShardedCSR
 
-FORMS = {"exact": {}, "spectral": {"approximation": "spectral", "eigenpairs": 60}}
+FORMS = {
+    "exact": {},
+    "spectral": {"approximation": "spectral", "eigenpairs": 60},
+    "push": {"approximation": "push", "epsilon": 1e-4, "max_per_row": 150},
+}
 
 SCRIPT = """
 import hashlib
@@ -22,7 +26,8 @@ from boostne import BoostNE, Graph
 import numpy as np
 ends = np.random.default_rng(0).integers(1000, size=(2, 5000))
 graph = Graph.from_indices(np.arange(1000), *ends).without_isolated()
-for form in ({}, {"approximation": "spectral", "eigenpairs": 60}):
+push = {"approximation": "push", "epsilon": 1e-4, "max_per_row": 150}
+for form in ({}, {"approximation": "spectral", "eigenpairs": 60}, push):
     vectors = BoostNE(24, levels=2, window=3, max_iter=12, **form).fit_transform(graph)
     print(hashlib.sha256(vectors.tobytes()).hexdigest())
 
@@ -70,9 +75,9 @@ def test_any_process_and_any_number_of_blas_threads(graph):
             [sys.executable, "-c", SCRIPT], env=env, capture_output=True, text=True, check=True
         )
         printed.append(done.stdout.split())
-    assert len(printed[0]) == 3
+    assert len(printed[0]) == 4
     assert printed[0] == printed[1]
-    assert printed[0][:2] == here
+    assert printed[0][:3] == here
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from boostne.evaluation import evaluate_clusters as evaluate_clusters
     from boostne.evaluation import evaluate_links as evaluate_links
     from boostne.evaluation import split_links as split_links
+    from boostne.generators import planted_partition as planted_partition
     from boostne.graph import Graph as Graph
     from boostne.io import read_embedding as read_embedding
     from boostne.io import read_graph as read_graph
@@ -51,6 +52,7 @@ _HOME = {
     "evaluate_clusters": "boostne.evaluation",
     "evaluate_links": "boostne.evaluation",
     "load_dataset": "boostne.datasets",
+    "planted_partition": "boostne.generators",
     "read_embedding": "boostne.io",
     "read_graph": "boostne.io",
     "read_labels": "boostne.io",

@@ -135,6 +135,7 @@ def boost(
         engine.deflate(context)
         if not np.isfinite(engine.norm2):
             raise FloatingPointError(f"level {level + 1} of {levels}: the residual is no longer finite")
+        del context  # not kept while the next level begins: its factors are as large as U and V
         yield Level(U, V, history, n_iter, float(np.sqrt(engine.norm2)), engine.nnz)
 
 

@@ -32,12 +32,19 @@ if TYPE_CHECKING:
     from boostne.graph import Graph
 
 METHOD_SECTION = "Parameters of the method"
+GENERATOR_SECTION = "What the graph looks like"
 
 
 def _graph_sources(method: str) -> list[Source]:
     from boostne.io import read_graph
 
     return [Source(method_class(method), METHOD_SECTION), Source(read_graph, GRAPH_SECTION)]
+
+
+def _generator_sources(_: str) -> list[Source]:
+    from boostne.generators import planted_partition
+
+    return [Source(planted_partition, GENERATOR_SECTION)]
 
 
 @click.command(cls=Command, examples=["boostne demo", "boostne demo -o digits-demo"])
@@ -91,6 +98,7 @@ def demo(ctx: click.Context, /, folder: str) -> None:
         "boostne embed digits -o digits.parquet --dimensions 64 --levels 4",
         "boostne embed links.tsv.gz -o links.emb --source from --target to --no-weight",
         "boostne embed cora -o cora.npz --approximation spectral --seed 1",
+        "boostne embed large.txt -o large.npz --memory 4GB",
     ],
 )
 @click.argument("graph")
@@ -163,6 +171,7 @@ def estimate(ctx: click.Context, /, graph: str, method: str, as_json: bool, **_:
     found = {
         "nodes": network.n_nodes,
         "edges": network.n_edges,
+        "form": expected.form,
         "entries": expected.nnz,
         "connectivity_bytes": expected.connectivity_bytes,
         "peak_bytes": expected.peak_bytes,
@@ -243,7 +252,37 @@ def datasets(as_json: bool) -> None:
     )
 
 
-COMMANDS = (demo, embed, evaluate, estimate, methods, datasets, reproduce, report)
+@click.command(
+    cls=Command,
+    sources=_generator_sources,
+    examples=["boostne generate edges.csv --labels labels.csv --nodes 100000 --communities 20"],
+)
+@click.argument("edges")
+@click.option("--labels", metavar="FILE", help="Also write the community of each node.")
+@click.option("--nodes", type=int, metavar="N", default=10_000, show_default=True, help="Nodes of the graph.")
+@quiet_option
+@debug_option
+@click.pass_context
+def generate(ctx: click.Context, /, edges: str, labels: str | None, nodes: int, **_: Any) -> None:
+    """Write a random graph with communities and hubs.
+
+    EDGES is a CSV file to write, as is the one of the labels. A graph of a million nodes takes seconds.
+    """
+    from boostne.generators import planted_partition
+    from boostne.io.atomic import check_writable
+    from boostne.io.writing import write_edges, write_labels
+
+    for path in filter(None, (edges, labels)):
+        check_writable(path)
+    data = planted_partition(nodes, **values(ctx, GENERATOR_SECTION))
+    write_edges(data.graph, edges)
+    if labels:
+        write_labels(data.labels, labels)
+    if not session_of(ctx).screen.quiet:
+        print_pairs({"graph": f"{edges}: {data.graph.n_nodes:,} nodes, {data.graph.n_edges:,} edges"})
+
+
+COMMANDS = (demo, embed, evaluate, estimate, methods, datasets, generate, reproduce, report)
 
 
 def _print_scores(result: "Result") -> None:
@@ -271,6 +310,11 @@ def _summary(name: str, graph: "Graph", model: Any, output: str, seconds: float)
         first, *_, last = model.residual_norms_
         share = last / first if first else 0.0
         lines["residual"] = f"{share:.3f} of ‖X‖ is left; X has {model.nnz_[0]:,} entries"
+        if model.dropped_mass_ is not None:
+            lines["pruned"] = (
+                f"to at most {model.max_per_row_:,} entries a row, ε = {model.epsilon_:.2g}; of the walks' mass "
+                f"{model.dropped_mass_.mean():.0%} was dropped, {model.dropped_mass_.max():.0%} at most"
+            )
     size = format_bytes(Path(output).stat().st_size)
     return lines | {"written": f"{output} ({size}) after {duration(seconds)}"}
 
@@ -283,6 +327,7 @@ def _in_words(found: dict[str, Any]) -> dict[str, str]:
     return {
         "nodes": f"{found['nodes']:,}",
         "edges": f"{found['edges']:,}",
+        "form of X": found["form"],
         "entries of X": f"{found['entries']:,} ({share:.2g} % of all pairs)",
         "memory of X": format_bytes(found["connectivity_bytes"]),
         "peak memory": format_bytes(found["peak_bytes"]),

@@ -1,7 +1,6 @@
 """Options made from the signature and the docstring of what a command calls, so that nothing is written twice.
 
-``None`` cannot be typed on a command line. An option whose parameter has that default may be left out; where
-``None`` is a choice among others it gets a word, see :data:`NONE_WORDS`.
+``None`` cannot be typed on a command line. An option whose parameter has that default may be left out.
 """
 
 import inspect
@@ -14,10 +13,8 @@ from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_ty
 import click
 
 # Names on the command line that differ from the parameter's.
-FLAGS = {"random_state": "--seed", "C": "-C"}
+FLAGS = {"random_state": "--seed", "C": "-C", "memory_limit": "--memory"}
 OFF_FLAGS = {"directed": "--undirected"}
-# What ``None`` is called where it is a choice of its own.
-NONE_WORDS = {"approximation": "exact"}
 LONGEST_CHOICE = 56  # letters of a list of choices that still fit into a line of help
 # Where the docstring says nothing, or speaks of Python alone.
 
@@ -110,7 +107,7 @@ def values(ctx: click.Context, section: str) -> dict[str, Any]:
     for option in _of_section(ctx, section):
         value = ctx.params[option.name or ""]
         if option.constant is None:
-            found[option.parameter] = None if value == NONE_WORDS.get(option.parameter) else value
+            found[option.parameter] = value
         elif value:
             found[option.parameter] = option.constant
     return found
@@ -143,8 +140,6 @@ def on_command_line(message: str, options: Iterable[click.Parameter]) -> str:
         message = re.sub(rf"\b{name}=True\b", flag, message)
         message = re.sub(rf"\b{name}=False\b", off, message)
         message = re.sub(rf"\b{name}=(?:'([^']*)'|\"([^\"]*)\"|(\d[\d.e+-]*\b))", rf"{flag} \1\2\3", message)
-        if option.parameter in NONE_WORDS:
-            message = message.replace(f"{option.parameter}=None", f"{flag} {NONE_WORDS[option.parameter]}")
         message = re.sub(rf"\b{name}=(?=\W|$)", flag, message)
         if option.parameter in FLAGS:
             message = re.sub(rf"(?<![\w-]){name}(?!\w)", flag, message)
@@ -187,19 +182,14 @@ def parameter_docs(docstring: str) -> dict[str, Doc]:
 def _options(parameter: inspect.Parameter, hint: Any, doc: Doc, section: str) -> list[GeneratedOption]:
     name, default, members = parameter.name, parameter.default, _members(hint)
     flag = _flag(name)
-    settings: dict[str, Any] = {"parameter": name, "section": section, "help": _plain(doc.text, name)}
+    settings: dict[str, Any] = {"parameter": name, "section": section, "help": _plain(doc.text)}
     if bool in members:
         off = OFF_FLAGS.get(name, f"--no-{flag.lstrip('-')}")
         settings["help"] = re.sub(r"\bFalse\b", off, settings["help"])
         return [GeneratedOption([f"{flag}/{off}", name], default=default, **settings)]
-    none_word = NONE_WORDS.get(name)
     made = [
         GeneratedOption(
-            [flag, name],
-            default=none_word if default is None else _typed(default),
-            show_default=True,
-            **_type(members, doc, none_word),
-            **settings,
+            [flag, name], default=_typed(default), show_default=True, **_type(members, doc), **settings
         )
     ]
     if False in members:
@@ -217,17 +207,19 @@ def _members(hint: Any) -> list[Any]:
     return [] if hint is NoneType else [get_origin(hint) or hint]
 
 
-def _type(members: list[Any], doc: Doc, none_word: str | None) -> dict[str, Any]:
+def _type(members: list[Any], doc: Doc) -> dict[str, Any]:
     """Return what click needs to know of an option's type."""
     choices = [member for member in members if isinstance(member, str)]
     if not choices and doc.kind.startswith("{"):
         choices = re.findall(r"[\"']([^\"']*)[\"']", doc.kind.partition("}")[0])
     if choices:
-        kind = click.Choice([none_word, *choices] if none_word else choices)
+        kind = click.Choice(choices)
         # A list too long for a line is left to the text, which names them all.
         too_long = len("|".join(kind.choices)) > LONGEST_CHOICE
         return {"type": kind, "metavar": "NAME"} if too_long else {"type": kind}
     types = {member for member in members if isinstance(member, type)}
+    if doc.kind.startswith("int or str"):  # a size, which people write with its unit
+        return {"type": str, "metavar": "SIZE"}
     if {str, int} <= types:
         return {"type": column, "metavar": "COLUMN"}
     if float in types and types - {float, int}:
@@ -248,14 +240,13 @@ def _flag(name: str) -> str:
     return FLAGS.get(name, "--" + name.replace("_", "-"))
 
 
-def _plain(text: str, name: str) -> str:
+def _plain(text: str) -> str:
     """Take the mark-up out of a docstring's text, and the ``None`` that nobody can type."""
     text = re.sub(r":\w+:`~?(?:\w+\.)*read_graph`", "'boostne embed'", text)
     text = re.sub(
         r"``([^`]+)``", lambda code: f'"{code[1]}"' if re.search(r"^[^\"']* ", code[1]) else code[1], text
     )
-    word = NONE_WORDS.get(name)
-    return re.sub(r"\bNone\b", word, text) if word else re.sub(r"\bNone (?=[a-z])", "By default it ", text)
+    return re.sub(r"\bNone (?=[a-z])", "By default it ", text)
 
 
 def _of_section(ctx: click.Context, section: str) -> Sequence[GeneratedOption]:

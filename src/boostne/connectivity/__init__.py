@@ -7,9 +7,11 @@ from boostne.connectivity.hope import adamic_adar, common_neighbours, hope, katz
 from boostne.connectivity.line import line
 from boostne.connectivity.modularity import modularity
 from boostne.connectivity.node2vec import node2vec
+from boostne.connectivity.push import PushRows, push_deepwalk
 from boostne.connectivity.spectral import component_eigenpairs, spectral_deepwalk
 
 __all__ = [
+    "PushRows",
     "StepRows",
     "WalkColumns",
     "adamic_adar",
@@ -24,6 +26,7 @@ __all__ = [
     "modularity",
     "node2vec",
     "normalized_adjacency",
+    "push_deepwalk",
     "rooted_pagerank",
     "spectral_deepwalk",
 ]

@@ -84,12 +84,12 @@ def _check_eigenpairs(n_eigenpairs: int, n_nodes: int, n_components: int) -> Non
     if n_eigenpairs >= n_nodes:
         raise ParameterError(
             f"eigenpairs must be below the number of nodes, {n_nodes}; got {n_eigenpairs}. "
-            "For a graph this small use approximation=None"
+            "For a graph this small use approximation='exact'"
         )
     if n_eigenpairs <= n_components:
         raise ParameterError(
             f"eigenpairs must be well above the number of connected components, {n_components}; got "
-            f"{n_eigenpairs}. Raise eigenpairs, or use approximation=None"
+            f"{n_eigenpairs}. Raise eigenpairs, or use approximation='exact'"
         )
 
 

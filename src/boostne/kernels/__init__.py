@@ -101,6 +101,20 @@ class Kernels(Protocol):
     ) -> None:
         """Train a skip-gram model on the ends of edges that are drawn by their weights."""
 
+    def push_rows(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        weights: NDArray[Any] | None,
+        inverse_degree: NDArray[Any],
+        scale: NDArray[Any],
+        epsilon: float,
+        window: int,
+        cap: int,
+        rows: range,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[np.float64]]:
+        """Rows of that matrix by forward push: entries of each row, columns, values, and the mass dropped."""
+
 
 def available_threads() -> int:
     """Cores that this process may use."""

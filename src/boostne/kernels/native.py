@@ -265,3 +265,28 @@ class NativeKernels:
             ctypes.c_int64(model.vectors.shape[1]), _pointer(model.vectors), _pointer(model.contexts),
             ctypes.c_float(rates[0]), ctypes.c_float(rates[1]), ctypes.c_uint64(seed), *source,
         )  # fmt: skip
+
+    def push_rows(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        weights: NDArray[Any] | None,
+        inverse_degree: NDArray[Any],
+        scale: NDArray[Any],
+        epsilon: float,
+        window: int,
+        cap: int,
+        rows: range,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[np.float64]]:
+        """Forward push; see :meth:`boostne.kernels.reference.ReferenceKernels.push_rows`."""
+        n, dtype = len(inverse_degree), inverse_degree.dtype
+        counts, dropped = np.empty(len(rows), np.int64), np.empty(len(rows))
+        columns, values = np.empty(len(rows) * cap, np.int32), np.empty(len(rows) * cap, dtype)
+        self._call(
+            "push_rows", dtype, ctypes.c_int64(rows.start), ctypes.c_int64(rows.stop), ctypes.c_int64(n),
+            _pointer(indptr), _pointer(indices), _pointer(weights), _pointer(inverse_degree), _pointer(scale),
+            ctypes.c_double(epsilon), ctypes.c_int(window), ctypes.c_int64(cap), _pointer(columns), _pointer(values),
+            _pointer(counts), _pointer(dropped),
+        )  # fmt: skip
+        total = int(counts.sum())
+        return counts, columns[:total], values[:total], dropped

@@ -223,3 +223,46 @@ class ReferenceKernels:
     ) -> None:
         """Train on so many edges, drawn by their weights; the source is the input, the target the output."""
         reference_skipgram.train_edges(model, edges, samples, rates=rates, seed=seed)
+
+    def push_rows(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        weights: NDArray[Any] | None,
+        inverse_degree: NDArray[Any],
+        scale: NDArray[Any],
+        epsilon: float,
+        window: int,
+        cap: int,
+        rows: range,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[np.float64]]:
+        """Rows of ``log max(scale_k (S + S^2 + … + S^window)_{ik}, 1)`` by forward push, at most ``cap`` entries each.
+
+        A unit of mass starts at node i and takes ``window`` steps; mass below ``epsilon`` times the degree of a
+        node other than the start goes no further. Of a row the largest entries are kept, among equal ones those of
+        the first columns. Returns the number of entries of each row, their columns, ascending, their values, and the
+        share of the row's mass that was dropped: by ε, with the steps it would still have taken, and by the cap.
+        """
+        n = len(inverse_degree)
+        data = np.ones(len(indices), inverse_degree.dtype) if weights is None else weights
+        A = sparse.csr_array((data, indices, indptr), shape=(n, n))
+        made, dropped = [], np.zeros(len(rows))
+        for at, i in enumerate(rows):
+            mass, total = np.zeros(n, A.dtype), np.zeros(n, A.dtype)
+            mass[i] = 1
+            for step in range(window):
+                if step > 0:
+                    weak = inverse_degree * mass < epsilon
+                    dropped[at] += mass[weak].sum(dtype=np.float64) * (window - step)
+                    mass[weak] = 0
+                mass = A @ (inverse_degree * mass)  # A is symmetric
+                total += mass
+            entries = total * scale
+            columns = np.flatnonzero(entries > 1)
+            by_strength = columns[np.argsort(-entries[columns], kind="stable")]
+            dropped[at] += total[by_strength[cap:]].sum(dtype=np.float64)
+            columns = np.sort(by_strength[:cap])
+            made.append((columns, np.log(entries[columns])))
+        counts = np.array([len(columns) for columns, _ in made], np.int64)
+        columns, values = (np.concatenate(parts) for parts in zip(*made, strict=True))
+        return counts, columns.astype(np.int32), values, dropped / window

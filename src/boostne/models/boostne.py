@@ -9,21 +9,19 @@ from scipy import sparse
 
 from boostne.boosting import Level, Settings, boost, random_start
 from boostne.boosting import Progress as LevelProgress
-from boostne.connectivity import WalkColumns, exact_deepwalk, spectral_deepwalk
 from boostne.engines import LocalEngine
 from boostne.errors import ParameterError
 from boostne.graph import Graph, check_choice
 from boostne.kernels import Kernels, available_threads, get_kernels
-from boostne.memory import available_memory, check_memory
+from boostne.memory import Room, room_within
 from boostne.models.base import Capabilities, NodeEmbedder
-from boostne.models.estimate import TYPICAL_PASSES, Estimate, Workload, estimate, estimate_from
+from boostne.models.estimate import TYPICAL_PASSES, Estimate, Sample, Workload, estimate
 from boostne.models.parameters import check_dtype, check_integer, check_number, seed_from
 from boostne.models.targets import DEEPWALK, NODE2VEC, Connectivity, Options, build_target, check_name
+from boostne.models.walk_matrix import Choice, Form, WalkMatrix, WalkOptions
 from boostne.progress import Progress, Report, silent
 
 INNER_SWEEPS = 4  # fewer need more passes over the residual, more gain nothing
-# Entries of the spectral X over those of the exact one: between 1.3 and 2.3 on the paper's four networks.
-SPECTRAL_GROWTH = 2.3
 
 
 class BoostNE(NodeEmbedder):
@@ -53,10 +51,21 @@ class BoostNE(NodeEmbedder):
     p, q : float, default=1.0
         Return and in-out parameter of "node2vec": a large p keeps its walks from going back, a large q from
         going far. Other matrices have none.
-    approximation : {None, "spectral"}, default=None
-        None builds X exactly. "spectral" builds DeepWalk's from the leading eigenpairs, as the paper did.
+    approximation : {"auto", "exact", "spectral", "push"}, default="auto"
+        Form of DeepWalk's X. "exact" builds it as it stands, "spectral" from the leading eigenpairs, as the paper
+        did, "push" keeps the strongest entries of each row, for large graphs. "auto" is "exact" where that fits
+        into memory, and "push" where it does not.
     eigenpairs : int, default=256
         h, for the spectral form; above the number of connected components.
+    epsilon : float, optional
+        ε, for the pruned form: walks of less mass than ε times the degree of a node end there. 0 follows all of
+        them. By default chosen from the entries of a row and the mean degree.
+    max_per_row : int, optional
+        For the pruned form: entries of a row of X at most. By default 200, more for graphs of less than 100,000
+        nodes, and fewer where memory is short.
+    memory_limit : int or str, optional
+        Most memory that the whole process may take, such as "2GB"; it is kept by the choice of X, or else refused
+        before the work begins. By default 80 % of what is free.
     tol : float, default=2e-4
         A level ends when a pass over the residual lowers its objective by less than this share of
         ``||R_i||^2``.
@@ -87,6 +96,12 @@ class BoostNE(NodeEmbedder):
         ``||R_i - U V||^2 / ||R_i||^2`` after each pass, for each level.
     nnz_ : ndarray of shape (k + 1,)
         Entries of ``R_1 … R_{k+1}``.
+    approximation_ : str
+        The form that X took: "exact", "spectral" or "push".
+    epsilon_, max_per_row_ : float and int, or None
+        For "push": what was given or chosen.
+    dropped_mass_ : ndarray of shape (n,), or None
+        For "push": the share of each node's walks that was pruned away, from 0 to 1.
 
     Notes
     -----
@@ -129,8 +144,11 @@ class BoostNE(NodeEmbedder):
         negative: float = 1.0,
         p: float = 1.0,
         q: float = 1.0,
-        approximation: Literal["spectral"] | None = None,
+        approximation: Form = "auto",
         eigenpairs: int = 256,
+        epsilon: float | None = None,
+        max_per_row: int | None = None,
+        memory_limit: int | str | None = None,
         tol: float = 2e-4,
         max_iter: int = 100,
         dtype: Any = "float32",
@@ -147,6 +165,9 @@ class BoostNE(NodeEmbedder):
         self.q = q
         self.approximation = approximation
         self.eigenpairs = eigenpairs
+        self.epsilon = epsilon
+        self.max_per_row = max_per_row
+        self.memory_limit = memory_limit
         self.tol = tol
         self.max_iter = max_iter
         self.dtype = dtype
@@ -163,18 +184,21 @@ class BoostNE(NodeEmbedder):
     def estimate(self, X: Any) -> Estimate:
         """Return the time and memory that :meth:`fit` will take, from a small part of the work.
 
-        Builds some hundred columns of DeepWalk's X exactly and runs a pass over them. For the spectral form the
-        entries of X are then scaled up by the largest growth seen, and the time of the eigensolver is left out.
-        Any other matrix is built whole.
+        Chooses the form of DeepWalk's X as :meth:`fit` would, builds some of its rows and runs a pass over them. For
+        the spectral form the entries of the exact one are scaled up by the largest growth seen, and the time of the
+        eigensolver is left out. Any other matrix is built whole.
         """
         graph = self._check_graph(X)
         self._check_parameters(graph)
         if self._is(DEEPWALK):
-            return self._estimate(graph, self._columns(graph))
+            matrix = self._walk_matrix(graph)
+            # What was asked for is estimated even where it does not fit: that is what people want to know.
+            asked = self.approximation in ("exact", "spectral")
+            return matrix.estimate(Choice(self.approximation) if asked else matrix.choose(self._room()))
         begin = time.perf_counter()
         target = self._target(graph)
-        seconds = time.perf_counter() - begin
-        return estimate_from(target, seconds, self._workload(graph), self._kernels())
+        sample = Sample(target, time.perf_counter() - begin)
+        return estimate(sample, self._workload(graph), self._kernels(), form="exact")
 
     def _fit(self, graph: Graph, report: Report) -> tuple[NDArray[Any], NDArray[np.int64]]:
         self._check_parameters(graph)
@@ -217,24 +241,24 @@ class BoostNE(NodeEmbedder):
         return tell
 
     def _check_parameters(self, graph: Graph) -> None:
-        for name in ("dimensions", "levels", "window", "eigenpairs", "max_iter"):
+        for name in ("dimensions", "levels", "max_iter"):
             check_integer(name, getattr(self, name), 1)
-        for name in ("negative", "p", "q"):
+        for name in ("p", "q"):
             check_number(name, getattr(self, name), 0, strict=True)
         check_number("tol", self.tol, 0)
         check_dtype("dtype", self.dtype)
         check_choice("engine", self.engine, self.capabilities.engines)
         if self.threads is not None:
             check_integer("threads", self.threads, 1)
-        if self.approximation not in (None, "spectral"):
-            raise ParameterError(f"approximation must be None or 'spectral'; got {self.approximation!r}")
+        self._walk_options().check()
+        self._room()
         if isinstance(self.connectivity, str):
             check_name(self.connectivity)
         if (self.p != 1 or self.q != 1) and not self._is(NODE2VEC):
             raise ParameterError(
                 f"p={self.p} and q={self.q} belong to connectivity='node2vec'; got connectivity={self._name()!r}"
             )
-        if self.approximation is not None and not self._is(DEEPWALK):
+        if self.approximation not in ("auto", "exact") and not self._is(DEEPWALK):
             raise ParameterError(
                 f"approximation={self.approximation!r} is a form of connectivity='deepwalk'; "
                 f"got connectivity={self._name()!r}"
@@ -260,11 +284,6 @@ class BoostNE(NodeEmbedder):
     def _kernels(self) -> Kernels:
         return get_kernels(threads=self._threads())
 
-    def _columns(self, graph: Graph) -> WalkColumns:
-        return WalkColumns(
-            graph, window=self.window, negative=self.negative, dtype=self.dtype, kernels=self._kernels()
-        )
-
     def _name(self) -> str:
         return self.connectivity if isinstance(self.connectivity, str) else "…"
 
@@ -277,52 +296,40 @@ class BoostNE(NodeEmbedder):
 
     def _connectivity(self, graph: Graph, report: Report, seed: int) -> sparse.csr_array:
         if self._is(DEEPWALK):
-            return self._deepwalk(graph, report, seed)
+            matrix = self._walk_matrix(graph)
+            choice = matrix.choose(self._room())
+            X, dropped = matrix.build(choice, seed, report)
+        else:
+            X, choice, dropped = self._other_matrix(graph, report), Choice("exact"), None
+        self.approximation_, self.dropped_mass_ = choice.form, dropped
+        self.epsilon_, self.max_per_row_ = choice.epsilon, choice.max_per_row
+        return X
+
+    def _other_matrix(self, graph: Graph, report: Report) -> sparse.csr_array:
         report(Progress("connectivity", 0.0, self.connectivity if isinstance(self.connectivity, str) else ""))
         X, work = self._target(graph), self._workload(graph)
-        check_memory(
+        self._room().check(
             work.peak_bytes(X.nnz) - X.nnz * work.entry_bytes,
             f"embedding {graph.n_nodes:,} nodes through X with {X.nnz:,} entries",
             "Lower dimensions, or choose a sparser connectivity such as 'adjacency'.",
         )
         return X
 
-    def _deepwalk(self, graph: Graph, report: Report, seed: int) -> sparse.csr_array:
-        def tell(done: int, n: int) -> None:
-            report(Progress("connectivity", done / n, f"{done:,} of {n:,} rows"))
+    def _room(self) -> Room:
+        return room_within(self.memory_limit)
 
-        columns = self._columns(graph)
-        self._check_memory(graph, columns)
-        if self.approximation is None:
-            return exact_deepwalk(columns, tell)
-        report(Progress("connectivity", 0.0, f"{self.eigenpairs} eigenpairs"))
-        return spectral_deepwalk(
-            graph,
-            window=self.window,
-            negative=self.negative,
-            eigenpairs=self.eigenpairs,
-            dtype=self.dtype,
-            seed=seed,
-            threads=self._threads(),
-            progress=tell,
+    def _walk_options(self) -> WalkOptions:
+        return WalkOptions(
+            self.window,
+            self.negative,
+            self.approximation,
+            self.eigenpairs,
+            self.epsilon,
+            self.max_per_row,
         )
+
+    def _walk_matrix(self, graph: Graph) -> WalkMatrix:
+        return WalkMatrix(graph, self._walk_options(), self._workload(graph), self._kernels())
 
     def _workload(self, graph: Graph) -> Workload:
         return Workload(graph.n_nodes, self.levels, self._settings(), np.dtype(self.dtype), self._threads())
-
-    def _estimate(self, graph: Graph, columns: WalkColumns) -> Estimate:
-        growth = SPECTRAL_GROWTH if self.approximation == "spectral" else 1.0
-        return estimate(columns, self._workload(graph), self._kernels(), growth)
-
-    def _check_memory(self, graph: Graph, columns: WalkColumns) -> None:
-        available = available_memory()
-        # A full X is the most that can come: where that fits, a sample would cost more than it tells.
-        if available is None or self._workload(graph).peak_bytes(graph.n_nodes**2) <= available:
-            return
-        estimated = self._estimate(graph, columns)
-        check_memory(
-            estimated.peak_bytes,
-            f"embedding {graph.n_nodes:,} nodes through X with about {estimated.nnz:,} entries",
-            "Lower window, so that walks reach fewer nodes, or raise negative"
-            + ("." if np.dtype(self.dtype) == np.float32 else ", or use dtype='float32'."),
-        )

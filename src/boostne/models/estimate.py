@@ -1,6 +1,7 @@
 """What a computation will take, from a small part of it."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,15 +9,12 @@ import numpy as np
 from scipy import sparse
 
 from boostne.boosting import Settings, random_start
-from boostne.connectivity import WalkColumns
-from boostne.connectivity.deepwalk import CHUNK_BYTES
 from boostne.engines import LocalEngine
 from boostne.kernels import Kernels
-from boostne.kernels.native import BLOCK_COLUMNS
 from boostne.kernels.shard_sums import most_nodes
-from boostne.kernels.sharded import MAX_SHARDS
+from boostne.kernels.sharded import MAX_SHARDS, cut_rows
 
-SAMPLED_BLOCKS = 8
+TIMED_PASSES = 4
 TYPICAL_PASSES = 14  # of a level at the default tolerance
 TYPICAL_SHRINKAGE = 0.6  # mean entries of the residual over those of X, eight levels
 
@@ -35,6 +33,8 @@ class Estimate:
         Largest memory at any time, beyond what the program takes before it begins.
     connectivity_seconds, levels_seconds : float
         Time of X and of the levels.
+    form : str
+        What was chosen for X, in words, such as ``"exact"``.
     """
 
     nnz: int
@@ -42,6 +42,7 @@ class Estimate:
     peak_bytes: int
     connectivity_seconds: float
     levels_seconds: float
+    form: str
 
 
 @dataclass(frozen=True)
@@ -59,72 +60,92 @@ class Workload:
         """Bytes of an entry of X: its value and its column."""
         return self.dtype.itemsize + np.dtype(np.int32).itemsize
 
-    def peak_bytes(self, nnz: int) -> int:
-        """Return the memory for X with ``nnz`` entries and all that is there beside it."""
+    def peak_bytes(self, nnz: int, building: int = 0) -> int:
+        """Return the memory for X with ``nnz`` entries and all that is there beside it.
+
+        ``building`` is what is there beside X while it is built; what the levels take comes after that.
+        """
         width = self.settings.components
-        # Both factors of every level; of the level in hand U, V, both before, C and the kernel's copy of V, with
-        # two more while they are collected, an accumulator for each thread, and the sums that wait to be added.
-        # Rows are padded to 16 numbers.
-        numbers = 2 * self.levels * width + (8 + self.threads + most_nodes(0, MAX_SHARDS)) * max(width, 16)
-        row_pointers = 2 * np.dtype(np.int64).itemsize
-        chunk = min(CHUNK_BYTES, self.n_nodes**2 * self.entry_bytes)
-        beside = max(chunk, self.n_nodes * (row_pointers + numbers * self.dtype.itemsize))
-        return nnz * self.entry_bytes + beside
+        # Both factors of every level; of the level in hand U, V, both before, two of C, the start and the kernel's
+        # copy of V, with two that were collected, an accumulator for each thread, and the sums that wait to be
+        # added. Rows are padded to 16 numbers.
+        numbers = 2 * self.levels * width + (10 + self.threads + most_nodes(0, MAX_SHARDS)) * max(width, 16)
+        row_pointers = 3 * np.dtype(np.int64).itemsize
+        levels = self.n_nodes * (row_pointers + numbers * self.dtype.itemsize)
+        return nnz * self.entry_bytes + max(building, levels)
 
 
-def estimate(columns: WalkColumns, work: Workload, kernels: Kernels, growth: float) -> Estimate:
-    """Estimate from some hundred columns of X and one pass over them.
+@dataclass(frozen=True)
+class Sample:
+    """Some rows of X, and the seconds that all of X would take to build."""
+
+    rows: sparse.csr_array
+    seconds: float
+
+    @property
+    def density(self) -> float:
+        """Entries over all pairs."""
+        return float(self.rows.nnz / (self.rows.shape[0] * self.rows.shape[1]))
+
+
+def estimate(
+    sample: Sample, work: Workload, kernels: Kernels, *, form: str, building: int = 0, growth: float = 1.0
+) -> Estimate:
+    """Estimate from rows of X and a pass over them.
 
     Parameters
     ----------
-    columns : WalkColumns
-        Makes the columns.
+    sample : Sample
+        Rows of X; all of them, or a few.
     work : Workload
         What will be done with them.
     kernels : Kernels
         With which it will be done.
+    form : str
+        What X is.
+    building : int
+        Bytes beside X while it is built.
     growth : float
-        Entries that X will have over those of the columns built here.
+        Entries that X will have over those expected from the rows.
     """
-    sample, seconds = _sample(columns)
-    return estimate_from(sample, seconds, work, kernels, growth)
-
-
-def estimate_from(
-    sample: sparse.csr_array, seconds: float, work: Workload, kernels: Kernels, growth: float = 1.0
-) -> Estimate:
-    """Estimate from rows of X, which took so many seconds, and one pass over them; parameters as above."""
-    share = work.n_nodes / sample.shape[0]
-    nnz = int(min(growth * sample.nnz * share, work.n_nodes**2))
+    nnz = int(min(growth * sample.density, 1.0) * work.n_nodes**2)
     passes = work.levels * min(TYPICAL_PASSES, work.settings.max_iter)
-    per_entry = _time_pass(sample, work.settings, kernels) / max(sample.nnz, 1)
+    fixed = _time_pass(sample.rows[:1], work.settings, kernels)
+    variable = max(_time_pass(sample.rows, work.settings, kernels) - fixed, 0.0) / sample.rows.shape[0]
+    shards = len(cut_rows(np.linspace(0, nnz, work.n_nodes + 1, dtype=np.int64), work.n_nodes)) - 1
+    rounds = -(-shards // work.threads)  # each shard clears an accumulator, and adds it up
     return Estimate(
         nnz=nnz,
         connectivity_bytes=nnz * work.entry_bytes,
-        peak_bytes=work.peak_bytes(nnz),
-        connectivity_seconds=seconds * share,
-        levels_seconds=passes * TYPICAL_SHRINKAGE * nnz * per_entry,
+        peak_bytes=work.peak_bytes(nnz, building),
+        connectivity_seconds=sample.seconds,
+        levels_seconds=passes * (fixed * rounds + TYPICAL_SHRINKAGE * growth * variable * work.n_nodes),
+        form=form,
     )
 
 
-def _sample(columns: WalkColumns) -> tuple[sparse.csr_array, float]:
-    """Build a few blocks of X's columns, spread evenly; returns them as rows, and the seconds they took."""
-    n = columns.n
-    starts = np.unique(np.linspace(0, max(n - BLOCK_COLUMNS, 0), SAMPLED_BLOCKS).astype(int))
+def sample_rows(build: Callable[[range], list[Any]], n: int, size: int, blocks: int) -> Sample:
+    """Build a few blocks of rows, spread evenly.
+
+    ``build`` takes a range and returns a part for each row, or one for all: numbers of entries, columns and values.
+    """
+    starts = np.unique(np.linspace(0, max(n - size, 0), blocks).astype(int))
     begin = time.perf_counter()
-    rows = [row for start in starts for row in columns(range(start, min(start + BLOCK_COLUMNS, n)))]
+    parts = [part for start in starts for part in build(range(start, min(start + size, n)))]
     seconds = time.perf_counter() - begin
-    ends = np.cumsum([0, *(len(indices) for indices, _ in rows)])
-    indices = np.concatenate([indices for indices, _ in rows])
-    values = np.concatenate([values for _, values in rows])
-    return sparse.csr_array((values, indices, ends), shape=(len(rows), n)), seconds
+    counts, columns, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    pointers = np.concatenate([[0], np.cumsum(counts)])
+    rows = sparse.csr_array((values, columns, pointers), shape=(len(counts), n))
+    return Sample(rows, seconds * n / len(counts))
 
 
-def _time_pass(sample: sparse.csr_array, settings: Settings, kernels: Kernels) -> float:
+def _time_pass(rows: sparse.csr_array, settings: Settings, kernels: Kernels) -> float:
     engine = LocalEngine(kernels)
-    engine.load(sample)
+    engine.load(rows.copy())
     context = engine.begin(random_start(0, engine, settings.components)(0))
-    engine.sweep(context, settings.inner)  # warms the caches
-    begin = time.perf_counter()
-    engine.sweep(context, settings.inner)
-    return time.perf_counter() - begin
+    seconds = []
+    for _ in range(TIMED_PASSES):
+        begin = time.perf_counter()
+        engine.update(context, engine.sweep(context, settings.inner), settings.inner)
+        seconds.append(time.perf_counter() - begin)
+    return min(seconds)  # the first warms the caches, others may be disturbed

@@ -13,6 +13,7 @@ from boostne.models.base import Capabilities, NodeEmbedder
 from boostne.models.boostne import BoostNE
 from boostne.models.estimate import Estimate
 from boostne.models.parameters import check_integer, seed_from
+from boostne.models.walk_matrix import Form
 from boostne.progress import Progress, Report, silent
 
 
@@ -33,10 +34,15 @@ class NetMF(NodeEmbedder):
         T, the longest random walk that counts.
     negative : float, default=1.0
         b, the number of negative samples; larger values keep fewer entries of X.
-    approximation : {None, "spectral"}, default=None
-        None builds X exactly. "spectral" builds it from the leading eigenpairs.
+    approximation : {"auto", "exact", "spectral", "push"}, default="auto"
+        Form of X. "exact" builds it as it stands, "spectral" from the leading eigenpairs, "push" keeps the strongest
+        entries of each row. "auto" is "exact" where that fits into memory, and "push" where it does not.
     eigenpairs : int, default=256
         h, for the spectral form; above the number of connected components.
+    epsilon, max_per_row : float and int, optional
+        For the pruned form: ε, and the entries of a row at most; see :class:`BoostNE`.
+    memory_limit : int or str, optional
+        Most memory that the whole process may take, such as "2GB"; see :class:`BoostNE`.
     tol : float, default=2e-4
         For "nmf": it ends when a pass over X lowers the objective by less than this share of ``||X||^2``.
     max_iter : int, default=100
@@ -88,8 +94,11 @@ class NetMF(NodeEmbedder):
         factorization: Literal["nmf", "svd"] = "nmf",
         window: int = 10,
         negative: float = 1.0,
-        approximation: Literal["spectral"] | None = None,
+        approximation: Form = "auto",
         eigenpairs: int = 256,
+        epsilon: float | None = None,
+        max_per_row: int | None = None,
+        memory_limit: int | str | None = None,
         tol: float = 2e-4,
         max_iter: int = 100,
         dtype: Any = "float32",
@@ -102,6 +111,9 @@ class NetMF(NodeEmbedder):
         self.negative = negative
         self.approximation = approximation
         self.eigenpairs = eigenpairs
+        self.epsilon = epsilon
+        self.max_per_row = max_per_row
+        self.memory_limit = memory_limit
         self.tol = tol
         self.max_iter = max_iter
         self.dtype = dtype

@@ -31,4 +31,4 @@ def recommended(graph: Graph) -> Rule:
     """Return the setting for a graph: form of X, window and scale, from its mean degree."""
     if graph.adjacency.nnz / graph.n_nodes > DENSE_DEGREE:
         return Rule({"approximation": "spectral", "eigenpairs": 256, "window": 5, "negative": 1.0}, 1.0)
-    return Rule({"approximation": None, "window": 10, "negative": 1.0}, 2.0)
+    return Rule({"approximation": "exact", "window": 10, "negative": 1.0}, 2.0)

@@ -56,7 +56,7 @@ class Vectors:
         # The points of a curve differ in the number of levels alone: one X serves them all.
         shared = {} if work.levels is None else {"connectivity": self._connectivity(work.recipe)}
         model: Any = work.recipe.build(threads=self.threads)
-        model.set_params(**shared, **({"approximation": None} if shared else {}))
+        model.set_params(**shared, **({"approximation": "exact"} if shared else {}))
         model.fit(self.data.graph)
         norms = getattr(model, "residual_norms_", None)
         residual = None if norms is None else float(norms[-1] / norms[0])

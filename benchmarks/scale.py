@@ -1,0 +1,220 @@
+"""From a text file to a saved embedding, from ten thousand nodes to a million: time of each stage, memory, accuracy.
+
+Graphs are planted partitions of mean degree 10. Every run has a process of its own; scikit-network, which others
+would take, runs beside where it is installed. The accuracy is that of a
+classifier taught with half of 10,000 nodes, the same number at every size.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.common import RESULTS, peak_so_far, save, show
+from boostne import (
+    BoostNE,
+    Embedding,
+    Labels,
+    evaluate,
+    planted_partition,
+    read_embedding,
+    read_graph,
+    read_labels,
+)
+from boostne.io.writing import write_edges, write_labels
+from boostne.progress import Progress
+
+NODES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
+LARGEST_EXACT = 30_000
+LABELLED = 10_000
+TIMEOUT = 1800  # seconds; what takes longer does not finish
+DIMENSIONS = 128
+PICTURE = "scale.png"
+
+
+def run() -> None:
+    """Measure all methods at all sizes, fit the growth of time, and draw it."""
+    rows: list[dict[str, Any]] = []
+    for n in NODES:
+        with tempfile.TemporaryDirectory() as folder:
+            data = planted_partition(n)
+            write_edges(data.graph, Path(folder) / "edges.csv")
+            write_labels(data.labels, Path(folder) / "labels.csv")
+            del data
+            for name in METHODS:
+                if (name != "boostne, exact" or n <= LARGEST_EXACT) and available(name):
+                    rows.append({"nodes": n, "method": name, **measured(name, folder)})
+                    show("so far", rows[-1:])
+    show("Planted partitions, mean degree 10, d = 128", rows)
+    exponents = {name: exponent(rows, name) for name in METHODS}
+    save("scale", rows, exponents_from_100k=exponents)
+    draw(rows)
+
+
+def measured(name: str, folder: str) -> dict[str, Any]:
+    """Run one method in a process of its own; returns its figures, or NaN where it did not finish."""
+    command = [sys.executable, "-m", "benchmarks.scale", name, folder]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=TIMEOUT)
+    except (subprocess.TimeoutExpired, subprocess.CalledProcessError):
+        return dict.fromkeys(FIGURES, float("nan"))
+    figures = json.loads(done.stdout.splitlines()[-1])
+    return figures | {"accuracy": accuracy(Path(folder))}
+
+
+FIGURES = (
+    *("read_s", "connectivity_s", "levels_s", "write_s", "total_s"),
+    *("peak_GB", "entries", "time_left_ratio", "accuracy"),
+)
+
+
+def one(name: str, folder: Path) -> dict[str, float]:
+    """Read, embed and write; returns the seconds of each stage and the peak of memory."""
+    stages = Stages()
+    stages(Progress("read", 0))
+    graph = read_graph(folder / "edges.csv")
+    vectors, entries = METHODS[name](graph, stages)
+    stages(Progress("write", 0))
+    Embedding(graph.nodes, vectors).save(folder / "vectors.npz")
+    stages(Progress("end", 0))
+    seconds = stages.seconds()
+    return {
+        "read_s": seconds["read"],
+        "connectivity_s": seconds.get("connectivity", float("nan")),
+        "levels_s": seconds["levels"],
+        "write_s": seconds["write"],
+        "total_s": sum(seconds.values()),
+        "peak_GB": peak_so_far() / 1e9,
+        "entries": entries,
+        "time_left_ratio": stages.time_left_ratio(),
+    }
+
+
+class Stages:
+    """Takes progress reports, and keeps when each stage began and how far the levels were when."""
+
+    def __init__(self) -> None:
+        self._begun: dict[str, float] = {}
+        self._levels: list[tuple[float, float]] = []
+
+    def __call__(self, progress: Progress) -> None:
+        """Note a report."""
+        now = time.perf_counter()
+        self._begun.setdefault(progress.stage, now)
+        if progress.stage == "levels":
+            self._levels.append((now, progress.done))
+
+    def seconds(self) -> dict[str, float]:
+        """Seconds of each stage."""
+        names, times = list(self._begun), list(self._begun.values())
+        return dict(zip(names, np.diff(times).tolist(), strict=False))
+
+    def time_left_ratio(self) -> float:
+        """Time left as foretold after the first of eight levels, over what it took."""
+        if not self._levels:
+            return float("nan")
+        begin, end = self._begun["levels"], self._begun["write"]
+        now, done = next((at for at in self._levels if at[1] > 1 / 8), self._levels[-1])
+        return (now - begin) * (1 - done) / done / max(end - now, 1e-9)
+
+
+def pruned(graph, report) -> tuple[np.ndarray, float]:
+    """BoostNE as "auto" has it where the exact X does not fit."""
+    model = BoostNE(DIMENSIONS, approximation="push").fit(graph, progress=report)
+    return model.embedding_.vectors, float(model.nnz_[0])
+
+
+def exact(graph, report) -> tuple[np.ndarray, float]:
+    """BoostNE on the exact X."""
+    model = BoostNE(DIMENSIONS, approximation="exact").fit(graph, progress=report)
+    return model.embedding_.vectors, float(model.nnz_[0])
+
+
+def sknetwork_spectral(graph, report) -> tuple[np.ndarray, float]:
+    """Embed with scikit-network's Spectral."""
+    from sknetwork.embedding import Spectral
+
+    report(Progress("levels", 0))
+    return Spectral(DIMENSIONS).fit_transform(sknetwork_matrix(graph)), float("nan")
+
+
+def sknetwork_svd(graph, report) -> tuple[np.ndarray, float]:
+    """Embed with scikit-network's SVD."""
+    from sknetwork.embedding import SVD
+
+    report(Progress("levels", 0))
+    return SVD(DIMENSIONS).fit_transform(sknetwork_matrix(graph)), float("nan")
+
+
+def sknetwork_matrix(graph) -> Any:
+    """Return the adjacency as scikit-network takes it."""
+    from scipy import sparse
+
+    return sparse.csr_matrix(graph.adjacency, copy=True)
+
+
+METHODS: dict[str, Callable[..., tuple[np.ndarray, float]]] = {
+    "boostne, push": pruned,
+    "boostne, exact": exact,
+    "scikit-network Spectral": sknetwork_spectral,
+    "scikit-network SVD": sknetwork_svd,
+}
+
+
+def available(name: str) -> bool:
+    """Whether the package that a method comes from is installed."""
+    return not name.startswith("scikit-network") or find_spec("sknetwork") is not None
+
+
+def accuracy(folder: Path) -> float:
+    """Share of the labels that a classifier finds from the vectors, taught with half of those it is given."""
+    embedding, labels = read_embedding(folder / "vectors.npz"), read_labels(folder / "labels.csv")
+    size = min(LABELLED, len(embedding))
+    rows = np.random.default_rng(0).choice(len(embedding), size, replace=False)
+    nodes = embedding.nodes[rows]
+    truth, _ = labels.align(nodes)
+    few = Embedding(nodes, embedding.vectors[rows])
+    return float(evaluate(few, Labels(nodes, labels.classes, truth), train=[50], repeats=2).mean("micro")[0])
+
+
+def exponent(rows: list[dict[str, Any]], name: str) -> float:
+    """Slope of the logarithm of time over that of the nodes, from 100,000 nodes on."""
+    points = [
+        (row["nodes"], row["total_s"])
+        for row in rows
+        if row["method"] == name and row["nodes"] >= 100_000 and np.isfinite(row["total_s"])
+    ]
+    return float(np.polyfit(*np.log(np.array(points).T), 1)[0]) if len(points) > 1 else float("nan")
+
+
+def draw(rows: list[dict[str, Any]]) -> None:
+    """Draw time, memory and accuracy over the number of nodes."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
+    titles = {"total_s": "seconds, file to file", "peak_GB": "peak memory, GB", "accuracy": "accuracy"}
+    for axis, (column, title) in zip(axes, titles.items(), strict=True):
+        for name in METHODS:
+            points = [(row["nodes"], row[column]) for row in rows if row["method"] == name]
+            if points:
+                axis.plot(*zip(*points, strict=True), marker="o", label=name)
+        axis.set(xscale="log", xlabel="nodes", title=title)
+        if column != "accuracy":
+            axis.set_yscale("log")
+        axis.grid(alpha=0.3, which="both")
+    axes[0].legend(fontsize=8)
+    figure.savefig(RESULTS / PICTURE, dpi=120)
+
+
+if __name__ == "__main__":
+    print(json.dumps(one(sys.argv[1], Path(sys.argv[2]))))

@@ -1,0 +1,127 @@
+"""DeepWalk's connectivity matrix pruned, by forward push: what makes graphs of a million nodes fit.
+
+From each node i a unit of mass takes T steps of the random walk; what stands at k after r steps is ``S^r_ik``. Mass
+below ``ε d_j`` at a node j goes no further, and of a row the ``max_per_row`` strongest entries are kept. With ``ε = 0``
+and no bound on the entries this is X itself.
+
+What is dropped can be bounded. A walk is reversible, ``S^r_jk / d_k = S^r_kj / d_j``, so mass ``p < ε d_j`` dropped at
+j would have added less than ``ε S^r_kj`` to the entry of k. Summed over j, and over the pairs of a step at which mass
+is dropped and a later one, at which it is missing, no entry of ``vol(G)/(b T) Σ_r S^r D^-1`` is too small by more than
+``ε vol(G) (T - 1) / (2 b)``, with vol(G) in units of the mean weight.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from boostne.connectivity.rows import Progress, RowCollector
+from boostne.graph import Graph
+from boostne.kernels import Kernels, get_kernels
+
+CHUNK_BYTES = 1 << 23  # room for the rows that are built between two looks at the clock
+MAX_CHUNK_ROWS = 1 << 14
+
+
+class PushRows:
+    """Makes rows of the pruned X.
+
+    Parameters
+    ----------
+    graph : Graph
+        Undirected; weights count, isolated nodes get empty rows.
+    window : int
+        T, the longest walk.
+    negative : float
+        b.
+    epsilon : float
+        ε. Degrees are taken in units of the mean weight, so that the unit of weights does not matter.
+    max_per_row : int
+        Entries of a row at most.
+    dtype : numpy dtype
+        float32 or float64.
+    kernels : Kernels, optional
+        By default the fastest there are.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        *,
+        window: int,
+        negative: float,
+        epsilon: float,
+        max_per_row: int,
+        dtype: Any,
+        kernels: Kernels | None = None,
+    ) -> None:
+        A = graph.adjacency
+        self.n = graph.n_nodes
+        self.dtype = np.dtype(dtype)
+        self.max_per_row = min(max_per_row, self.n)
+        unit = graph.volume / A.nnz  # 1 without weights
+        degrees = graph.degrees / unit
+        inverse = np.divide(1, degrees, out=np.zeros_like(degrees), where=degrees > 0)
+        self._indptr = A.indptr.astype(np.int64)
+        self._indices = A.indices.astype(np.int32, copy=False)
+        self._weights = (A.data.astype(np.float64) / unit).astype(self.dtype) if graph.weighted else None
+        self._inverse_degree = inverse.astype(self.dtype)
+        self._scale = (A.nnz / (negative * window) * inverse).astype(self.dtype)
+        self._epsilon = epsilon
+        self._window = window
+        self._kernels = kernels or get_kernels()
+
+    def __call__(
+        self, rows: range
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[np.float64]]:
+        """Return the entries of each row, then columns and values of all of them, then each row's dropped mass."""
+        return self._kernels.push_rows(
+            self._indptr,
+            self._indices,
+            self._weights,
+            self._inverse_degree,
+            self._scale,
+            self._epsilon,
+            self._window,
+            self.max_per_row,
+            rows,
+        )
+
+
+def push_chunk(max_per_row: int, dtype: np.dtype[Any]) -> int:
+    """Return how many rows to ask for at a time: few enough to stay small beside X."""
+    per_row = max_per_row * (dtype.itemsize + np.dtype(np.int32).itemsize)
+    return int(np.clip(CHUNK_BYTES // per_row, 64, MAX_CHUNK_ROWS))
+
+
+def push_deepwalk(
+    rows: PushRows, progress: Progress | None = None
+) -> tuple[sparse.csr_array, NDArray[np.float64]]:
+    """Build the pruned X by blocks of rows.
+
+    Parameters
+    ----------
+    rows : PushRows
+        What makes the rows.
+    progress : callable, optional
+        Called as ``progress(done, n)`` after each block.
+
+    Returns
+    -------
+    X : csr_array of shape (n, n)
+        Non-negative. Not symmetric: each row is pruned by itself.
+    dropped : ndarray of shape (n,)
+        Share of each node's walks that went missing, from 0 to 1: mass that was dropped, times the steps it had still
+        to go, and mass of entries beyond ``max_per_row``.
+    """
+    collector = RowCollector(rows.n, rows.dtype)
+    dropped = np.empty(rows.n)
+    size = push_chunk(rows.max_per_row, rows.dtype)
+    for first in range(0, rows.n, size):
+        last = min(first + size, rows.n)
+        counts, columns, values, dropped[first:last] = rows(range(first, last))
+        collector.append(counts, columns, values)
+        if progress is not None:
+            progress(last, rows.n)
+    return collector.finish(), dropped

@@ -1,0 +1,255 @@
+"""DeepWalk's matrix for an estimator: which form it takes within the memory there is, and its making."""
+
+import logging
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from boostne.connectivity import PushRows, WalkColumns, exact_deepwalk, push_deepwalk, spectral_deepwalk
+from boostne.connectivity.deepwalk import chunk_columns
+from boostne.connectivity.push import push_chunk
+from boostne.errors import ParameterError
+from boostne.graph import Graph, check_choice
+from boostne.kernels import Kernels
+from boostne.kernels.native import BLOCK_COLUMNS
+from boostne.memory import Room, format_bytes
+from boostne.models.estimate import Estimate, Sample, Workload, estimate, sample_rows
+from boostne.models.parameters import check_integer, check_number
+from boostne.progress import Progress, Report
+
+Form = Literal["auto", "exact", "spectral", "push"]
+
+# Entries of the spectral X over those of the exact one: between 1.3 and 2.3 on the paper's four networks.
+SPECTRAL_GROWTH = 2.3
+# Vectors of n float64 for each eigenpair while they are searched for, and X's own factor.
+SPECTRAL_VECTORS = 4
+
+# Rows of the pruned X: never below the one, and as full as the other allows where there are few of them.
+TYPICAL_PER_ROW = 200
+TYPICAL_ENTRIES = 20_000_000
+FEWEST_PER_ROW = 32
+# ε times the entries of a row and the mean degree. Mass spread evenly over as many nodes as are kept is the inverse
+# of their product; a fifth of that is still worth following.
+EPSILON_SHARE = 0.2
+
+# Blocks of BLOCK_COLUMNS columns of the exact X: a few, and fewer where each takes seconds.
+SAMPLED_BLOCKS = (2, 8)
+SAMPLED_STEPS = 100_000_000  # edges times window, of all of them
+SAMPLED_PUSHES = 1024  # rows of each of a few blocks of the pruned X
+
+logger = logging.getLogger("boostne")
+
+
+@dataclass(frozen=True)
+class WalkOptions:
+    """The parameters of :class:`boostne.BoostNE` that DeepWalk's matrix depends on."""
+
+    window: int
+    negative: float
+    approximation: Form
+    eigenpairs: int
+    epsilon: float | None
+    max_per_row: int | None
+
+    def check(self) -> None:
+        """Raise for a value out of its range, or one that would do nothing."""
+        check_choice("approximation", self.approximation, get_args(Form))
+        check_integer("window", self.window, 1)
+        check_integer("eigenpairs", self.eigenpairs, 1)
+        check_number("negative", self.negative, 0, strict=True)
+        if self.epsilon is not None:
+            check_number("epsilon", self.epsilon, 0)
+        if self.max_per_row is not None:
+            check_integer("max_per_row", self.max_per_row, 1)
+        for name in ("epsilon", "max_per_row"):
+            if getattr(self, name) is not None and self.approximation in ("exact", "spectral"):
+                raise ParameterError(
+                    f"{name} is for approximation='push'; got approximation={self.approximation!r}"
+                )
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The form that X takes: "exact", "spectral" or "push", the latter with ε and the most entries of a row."""
+
+    form: str
+    epsilon: float | None = None
+    max_per_row: int | None = None
+
+    def __str__(self) -> str:
+        if self.form != "push":
+            return self.form
+        return f"push, ε = {self.epsilon:.2g}, at most {self.max_per_row:,} entries a row"
+
+
+class WalkMatrix:
+    """DeepWalk's X of one graph.
+
+    Parameters
+    ----------
+    graph : Graph
+    options : WalkOptions
+        Checked.
+    work : Workload
+        What will be done with X.
+    kernels : Kernels
+    """
+
+    def __init__(self, graph: Graph, options: WalkOptions, work: Workload, kernels: Kernels) -> None:
+        self._graph = graph
+        self._options = options
+        self._work = work
+        self._kernels = kernels
+
+    def choose(self, room: Room) -> Choice:
+        """Return the form that X takes within the memory there is; too little raises, with what would do."""
+        form, exact = self._options.approximation, Choice("exact")
+        if form == "push":
+            return self._pruned(room)
+        if form == "spectral":
+            self._check(Choice(form), room)
+            return Choice(form)
+        # A full X is the most that can come: where that fits, a sample would cost more than it tells.
+        if room.fits(self._work.peak_bytes(self._work.n_nodes**2, self._building(exact))):
+            return exact
+        if form == "exact":
+            self._check(exact, room)
+            return exact
+        needed = self._peak(exact)
+        if room.fits(needed):
+            return exact
+        choice = self._pruned(room)
+        logger.info(
+            "the exact X would need about %s of memory, and %s may be taken: X is pruned (%s)",
+            *(format_bytes(size) for size in (needed, room.size or 0)),
+            choice,
+        )
+        return choice
+
+    def estimate(self, choice: Choice) -> Estimate:
+        """Return time and memory, from a small part of the work."""
+        return estimate(
+            self._push_sample(choice) if choice.form == "push" else self._exact_sample,
+            self._work,
+            self._kernels,
+            form=str(choice),
+            building=self._building(choice),
+            growth=_growth(choice),
+        )
+
+    def build(
+        self, choice: Choice, seed: int, report: Report
+    ) -> tuple[sparse.csr_array, NDArray[np.float64] | None]:
+        """Return X and, where it is pruned, the mass that each row lost."""
+
+        def tell(done: int, n: int) -> None:
+            report(Progress("connectivity", done / n, f"{done:,} of {n:,} rows"))
+
+        if choice.form == "push":
+            return push_deepwalk(self._push_rows(choice), tell)
+        if choice.form == "exact":
+            return exact_deepwalk(self._columns(), tell), None
+        report(Progress("connectivity", 0.0, f"{self._options.eigenpairs} eigenpairs"))
+        X = spectral_deepwalk(
+            self._graph,
+            window=self._options.window,
+            negative=self._options.negative,
+            eigenpairs=self._options.eigenpairs,
+            dtype=self._work.dtype,
+            seed=seed,
+            threads=self._work.threads,
+            progress=tell,
+        )
+        return X, None
+
+    def _pruned(self, room: Room) -> Choice:
+        """Choose ε and the entries of a row; what the user set stays as it is."""
+        options, work = self._options, self._work
+        n = work.n_nodes
+        wanted = options.max_per_row or max(TYPICAL_PER_ROW, TYPICAL_ENTRIES // n)
+        beside = work.peak_bytes(0, self._building(Choice("push", 0.0, min(wanted, n))))
+        fewest = min(options.max_per_row or FEWEST_PER_ROW, n)
+        room.check(
+            work.peak_bytes(fewest * n, beside),
+            f"embedding {n:,} nodes, with X pruned to {fewest} entries a row,",
+            "Or lower dimensions"
+            + (", or max_per_row." if options.max_per_row else ".")
+            + ("" if work.dtype == np.float32 else " dtype='float32' halves it."),
+        )
+        most = n if room.size is None else (room.size - beside) // (n * work.entry_bytes)
+        per_row = min(wanted, n) if options.max_per_row else int(np.clip(most, fewest, min(wanted, n)))
+        chosen = EPSILON_SHARE * n / (per_row * int(self._graph.adjacency.nnz))
+        return Choice("push", chosen if options.epsilon is None else options.epsilon, per_row)
+
+    def _check(self, choice: Choice, room: Room) -> None:
+        room.check(
+            self._peak(choice),
+            f"embedding {self._work.n_nodes:,} nodes through X with about {self._entries(choice):,} entries",
+            "Or use approximation='auto', which prunes X until it fits, or lower window, so that walks reach fewer "
+            "nodes" + ("." if self._work.dtype == np.float32 else ", or use dtype='float32'."),
+        )
+
+    def _entries(self, choice: Choice) -> int:
+        """Entries of the exact or the spectral X, from a sample."""
+        return int(min(_growth(choice) * self._exact_sample.density, 1.0) * self._work.n_nodes**2)
+
+    def _peak(self, choice: Choice) -> int:
+        return self._work.peak_bytes(self._entries(choice), self._building(choice))
+
+    def _building(self, choice: Choice) -> int:
+        """Bytes beside X while it is built."""
+        work, n = self._work, self._work.n_nodes
+        number, edges = work.dtype.itemsize, int(self._graph.adjacency.nnz)
+        copies = n * (8 + 4 * number) + edges * (number if self._graph.weighted else 0)
+        if choice.form == "push":
+            chunk = push_chunk(choice.max_per_row or n, work.dtype) * (choice.max_per_row or n)
+            vectors = 3 * work.threads * n * (number + 4)
+            return copies + vectors + min(chunk, n * n) * work.entry_bytes
+        if choice.form == "spectral":
+            return copies + SPECTRAL_VECTORS * n * self._options.eigenpairs * 8
+        blocks = 2 * work.threads * n * BLOCK_COLUMNS * number
+        chunk = min(chunk_columns(n, work.dtype), n) * n
+        return copies + 4 * edges + blocks + chunk * work.entry_bytes
+
+    def _columns(self) -> WalkColumns:
+        return WalkColumns(
+            self._graph,
+            window=self._options.window,
+            negative=self._options.negative,
+            dtype=self._work.dtype,
+            kernels=self._kernels,
+        )
+
+    def _push_rows(self, choice: Choice) -> PushRows:
+        return PushRows(
+            self._graph,
+            window=self._options.window,
+            negative=self._options.negative,
+            epsilon=choice.epsilon or 0.0,
+            max_per_row=choice.max_per_row or self._work.n_nodes,
+            dtype=self._work.dtype,
+            kernels=self._kernels,
+        )
+
+    @cached_property
+    def _exact_sample(self) -> Sample:
+        columns = self._columns()
+
+        def build(block: range) -> list[Any]:
+            return [([len(rows)], rows, values) for rows, values in columns(block)]
+
+        steps = self._graph.adjacency.nnz * self._options.window
+        blocks = int(np.clip(SAMPLED_STEPS // steps, *SAMPLED_BLOCKS))
+        return sample_rows(build, columns.n, BLOCK_COLUMNS, blocks)
+
+    def _push_sample(self, choice: Choice) -> Sample:
+        rows = self._push_rows(choice)
+        return sample_rows(lambda block: [rows(block)[:3]], rows.n, SAMPLED_PUSHES, 4)
+
+
+def _growth(choice: Choice) -> float:
+    return SPECTRAL_GROWTH if choice.form == "spectral" else 1.0

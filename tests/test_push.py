@@ -1,0 +1,163 @@
+"""Forward push: X itself at ε = 0, and within its bound and cap otherwise."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from tests import graphs, reference
+
+from boostne import planted_partition
+from boostne.connectivity import PushRows, WalkColumns, exact_deepwalk, push, push_deepwalk
+from boostne.graph import Graph
+from boostne.kernels import get_kernels
+
+KERNELS = ("reference", "baseline")
+TOLERANCE = {"float32": 1e-5, "float64": 1e-11}
+
+
+def pushed(graph, epsilon=0.0, max_per_row=10**6, window=10, negative=1.0, dtype="float64", kernels=None):
+    rows = PushRows(
+        graph,
+        window=window,
+        negative=negative,
+        epsilon=epsilon,
+        max_per_row=max_per_row,
+        dtype=dtype,
+        kernels=kernels,
+    )
+    return push_deepwalk(rows)
+
+
+def exact(graph, window=10, negative=1.0, dtype="float64"):
+    return exact_deepwalk(WalkColumns(graph, window=window, negative=negative, dtype=dtype))
+
+
+def rows_of(X):
+    """The values of each row, sorted."""
+    return [np.sort(row) for row in np.split(X.data, X.indptr[1:-1])]
+
+
+@pytest.fixture(scope="module")
+def hubs():
+    """A graph with communities and hubs."""
+    return planted_partition(800, communities=4, mean_degree=8, seed=3).graph
+
+
+@pytest.mark.parametrize("kernels", KERNELS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("window", "negative"), [(1, 1), (2, 0.5), (10, 1), (10, 5)])
+@pytest.mark.parametrize("name", graphs.DRAWABLE)
+def test_without_threshold_it_is_the_paper_s(name, window, negative, dtype, kernels):
+    graph = graphs.DRAWABLE[name]()
+    X, dropped = pushed(graph, 0, window=window, negative=negative, dtype=dtype, kernels=get_kernels(kernels))
+    expected = reference.exact_connectivity(graphs.dense(graph), window, negative)
+    assert X.dtype == dtype
+    assert X.has_sorted_indices
+    assert (X.data > 0).all()
+    np.testing.assert_allclose(X.toarray(), expected, rtol=0, atol=TOLERANCE[dtype] * max(expected.max(), 1))
+    np.testing.assert_array_equal(dropped, 0)
+
+
+def test_without_threshold_it_is_the_exact_form(hubs):
+    X, dropped = pushed(hubs, dtype="float32")
+    difference = abs(X - exact(hubs, dtype="float32"))
+    assert difference.max() < 1e-4
+    assert not dropped.any()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("epsilon", "cap"), [(0, 30), (1.0123e-3, 10**6), (1.0123e-4, 50), (1.0123e-2, 5)])
+def test_native_and_twin_agree(hubs, weighted, epsilon, cap):
+    graph = hubs
+    if weighted:
+        A = sparse.triu(hubs.adjacency).tocoo()
+        weights = np.random.default_rng(0).gamma(2.0, 3.0, A.nnz)
+        graph = Graph.from_indices(hubs.nodes, A.row, A.col, weights)
+    (slow, slow_dropped), (fast, fast_dropped) = (
+        pushed(graph, epsilon, cap, kernels=get_kernels(name)) for name in KERNELS
+    )
+    np.testing.assert_array_equal(fast.indptr, slow.indptr)
+    # Nodes that only rounding tells apart may change places at the cap.
+    for a, b in zip(rows_of(fast), rows_of(slow), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9)
+    np.testing.assert_allclose(fast_dropped, slow_dropped, atol=1e-12)
+    assert slow_dropped.max() > 0.01
+
+
+@pytest.mark.parametrize("epsilon", [1e-5, 1e-4, 1e-3])
+def test_no_entry_is_further_off_than_the_bound(hubs, epsilon):
+    window, negative = 6, 1.0
+    M, approximate = (
+        np.exp(X.toarray()) for X in (exact(hubs, window), pushed(hubs, epsilon, window=window)[0])
+    )
+    error = M - approximate
+    bound = epsilon * hubs.volume * (window - 1) / (2 * negative)
+    assert error.min() > -1e-9  # mass is only ever lost
+    assert 0 < error.max() <= bound + 1e-9
+
+
+def test_the_dropped_mass_is_what_the_rows_lack(hubs):
+    # With many negative samples nothing would be kept, with few everything: b so small that each entry is above 1.
+    window, negative = 5, 1e-9
+    X, dropped = pushed(hubs, 1e-3, window=window, negative=negative)
+    walked = (np.exp(X.toarray()) - (X.toarray() == 0)) * hubs.degrees * negative * window / hubs.volume
+    assert dropped.max() > 0.1
+    np.testing.assert_allclose(walked.sum(axis=1) / window, 1 - dropped, atol=1e-9)
+    capped, more = pushed(hubs, 1e-3, max_per_row=20, window=window, negative=negative)
+    walked = (
+        (np.exp(capped.toarray()) - (capped.toarray() == 0)) * hubs.degrees * negative * window / hubs.volume
+    )
+    np.testing.assert_allclose(walked.sum(axis=1) / window, 1 - more, atol=1e-9)
+
+
+def test_the_cap_keeps_the_strongest(hubs):
+    whole, capped = pushed(hubs)[0].toarray(), pushed(hubs, max_per_row=7)[0]
+    assert (np.diff(capped.indptr) == 7).all()
+    for row, kept in zip(whole, capped.toarray(), strict=True):
+        np.testing.assert_array_equal(kept[kept > 0], row[kept > 0])
+        assert kept[kept > 0].min() >= np.sort(row)[-7]
+
+
+def test_among_equal_entries_the_first_columns_win():
+    X, _ = pushed(graphs.star(9), max_per_row=3, window=2, negative=0.1)
+    np.testing.assert_array_equal(X[[0]].indices, [0, 1, 2])
+
+
+def test_a_hub_keeps_its_row():
+    graph = graphs.star(500)
+    X, _ = pushed(graph, epsilon=0.1, window=3, negative=0.1)
+    assert np.diff(X.indptr).min() > 0
+
+
+def test_mass_that_underflows_does_no_harm():
+    chain = Graph.from_edges(range(60), range(1, 61), 10.0 ** -np.abs(np.arange(60) - 30.0))
+    X, _ = pushed(chain, window=30, dtype="float32")
+    assert np.isfinite(X.data).all()
+    assert X.nnz > 60
+
+
+@pytest.mark.parametrize("factor", [3, 1e-6, 1e6])
+def test_the_unit_of_weights_does_not_matter(factor):
+    graph = planted_partition(300, communities=2, seed=1).graph
+    # An ε that no mass meets exactly: there rounding would decide.
+    X, Y = (pushed(g, 1.0123e-3)[0] for g in (graph, graphs.scaled(graph, factor)))
+    assert abs(X - Y).max() < 1e-9
+
+
+def test_bits_do_not_depend_on_threads_or_chunks(hubs, monkeypatch):
+    (one, dropped), *others = (
+        pushed(hubs, 1e-4, 60, dtype="float32", kernels=get_kernels(threads=threads)) for threads in (1, 2, 5)
+    )
+    monkeypatch.setattr(push, "MAX_CHUNK_ROWS", 64)
+    others.append(pushed(hubs, 1e-4, 60, dtype="float32"))
+    for X, also in others:
+        for name in ("indptr", "indices", "data"):
+            np.testing.assert_array_equal(getattr(X, name), getattr(one, name))
+        np.testing.assert_array_equal(also, dropped)
+
+
+def test_progress_reaches_the_end(hubs, monkeypatch):
+    monkeypatch.setattr(push, "MAX_CHUNK_ROWS", 300)
+    rows = PushRows(hubs, window=2, negative=1, epsilon=0.01, max_per_row=9, dtype="float32")
+    done = []
+    push_deepwalk(rows, lambda *at: done.append(at))
+    assert done == [(300, 800), (600, 800), (800, 800)]
