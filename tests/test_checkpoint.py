@@ -90,8 +90,11 @@ class TestMatrix:
         checkpoint = Checkpoint(tmp_path, RUN)
         assert checkpoint.matrix(X.shape) is None
         checkpoint.save_matrix(X)
-        found = checkpoint.matrix(X.shape)
+        found, dropped = checkpoint.matrix(X.shape)
         assert matrix_sha256(found) == matrix_sha256(X)
+        assert dropped is None
+        checkpoint.save_matrix(X, np.arange(40.0))
+        np.testing.assert_array_equal(checkpoint.matrix(X.shape)[1], np.arange(40.0))
 
     def test_a_damaged_one_is_built_anew(self, tmp_path):
         checkpoint = Checkpoint(tmp_path, RUN)
@@ -120,7 +123,7 @@ class TestRefusals:
     @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"boostne checkpoint": 1}', '{"run": {}}'])
     def test_a_manifest_that_is_none(self, tmp_path, content):
         (tmp_path / MANIFEST).write_text(content)
-        with pytest.raises(CheckpointError, match="not a boostne checkpoint or is damaged"):
+        with pytest.raises(CheckpointError, match="not of a boostne checkpoint or is damaged"):
             Checkpoint(tmp_path, RUN)
 
     def test_another_format(self, tmp_path):

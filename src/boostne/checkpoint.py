@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from boostne.boosting import Level
@@ -23,6 +24,7 @@ from boostne.io.atomic import atomic_path, check_writable
 
 FORMAT = 1
 MANIFEST = "checkpoint.json"
+NOTES = "notes.json"
 MATRIX = ("indptr", "indices", "data")
 DAMAGE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)  # what a broken .npz raises
 
@@ -55,9 +57,7 @@ class Checkpoint:
             check_writable(manifest)
             return
         _make_empty(self.folder)
-        with atomic_path(manifest) as temporary:
-            content = {"boostne checkpoint": FORMAT, "run": dict(fingerprint)}
-            temporary.write_text(json.dumps(content, indent=1) + "\n")
+        _write_json(manifest, {"boostne checkpoint": FORMAT, "run": dict(fingerprint)})
 
     def levels(self, most: int) -> list[Level]:
         """Return the finished levels, at most so many; a damaged one is warned of, and the list ends before it."""
@@ -78,22 +78,34 @@ class Checkpoint:
         arrays: dict[str, Any] = {name: getattr(level, name) for name in Level.__dataclass_fields__}
         self._save(self._level_path(number), f"level {number}", arrays)
 
-    def matrix(self, shape: tuple[int, int]) -> sparse.csr_array | None:
-        """Return the connectivity matrix if it was kept whole."""
+    def notes(self) -> dict[str, Any] | None:
+        """Return what the run noted down when it began."""
+        path = self.folder / NOTES
+        return _read_json(path) if path.exists() else None
+
+    def save_notes(self, notes: Mapping[str, Any]) -> None:
+        """Note down what the run decided and must decide again."""
+        _write_json(self.folder / NOTES, notes)
+
+    def matrix(self, shape: tuple[int, int]) -> tuple[sparse.csr_array, NDArray[np.float64] | None] | None:
+        """Return the connectivity matrix, and the mass that its rows lost, if it was kept whole."""
         path = self.folder / "connectivity.npz"
         if not path.exists():
             return None
         try:
             with np.load(path, allow_pickle=False) as file:
                 indptr, indices, data = (file[name] for name in MATRIX)
+                dropped = file.get("dropped")
         except DAMAGE as error:
             warnings.warn(f"{path} is damaged ({error}): the matrix is built anew", stacklevel=2)
             return None
-        return sparse.csr_array((data, indices, indptr), shape=shape)
+        return sparse.csr_array((data, indices, indptr), shape=shape), dropped
 
-    def save_matrix(self, X: sparse.csr_array) -> None:
+    def save_matrix(self, X: sparse.csr_array, dropped: NDArray[np.float64] | None = None) -> None:
         """Keep the connectivity matrix. If that fails, the run goes on and a warning says so."""
         arrays = {name: getattr(X, name) for name in MATRIX}
+        if dropped is not None:
+            arrays["dropped"] = dropped
         self._save(self.folder / "connectivity.npz", "the connectivity matrix", arrays)
 
     def _level_path(self, number: int) -> Path:
@@ -134,15 +146,33 @@ def _make_empty(folder: Path) -> None:
     check_writable(folder / MANIFEST)
 
 
-def _read_manifest(path: Path) -> dict[str, Any]:
+def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def _read_json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        version, run = content["boostne checkpoint"], content["run"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CheckpointError(
-            f"{path} is not a boostne checkpoint or is damaged ({error!r}); delete its folder or give another"
-        ) from error
-    if version != FORMAT or not isinstance(run, dict):
+    except (OSError, ValueError) as error:
+        raise _foreign(path) from error
+    if not isinstance(content, dict):
+        raise _foreign(path)
+    return content
+
+
+def _foreign(path: Path) -> CheckpointError:
+    return CheckpointError(
+        f"{path} is not of a boostne checkpoint or is damaged; delete its folder or give another"
+    )
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    content = _read_json(path)
+    version, run = content.get("boostne checkpoint"), content.get("run")
+    if version is None or not isinstance(run, dict):
+        raise _foreign(path)
+    if version != FORMAT:
         raise CheckpointError(
             f"{path} has format {version!r} and this version of boostne reads {FORMAT}; give another folder"
         )

@@ -134,6 +134,10 @@ def embed(ctx: click.Context, /, graph: str, output: str, method: str, **_: Any)
         report(Progress("reading", 0, graph))
         network = load_graph(ctx, graph)
         model = method_class(method)(**values(ctx, METHOD_SECTION))
+        if kept := getattr(model, "checkpoint", None):
+            session.interrupted = (
+                f"interrupted; finished levels are in {kept}: the same command goes on from there"
+            )
         model.fit(network, progress=report)
         report(Progress("writing", 0, output))
         write_embedding(model.embedding_, output)

@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
@@ -220,6 +221,8 @@ def _type(members: list[Any], doc: Doc) -> dict[str, Any]:
     types = {member for member in members if isinstance(member, type)}
     if doc.kind.startswith("int or str"):  # a size, which people write with its unit
         return {"type": str, "metavar": "SIZE"}
+    if Path in types:
+        return {"type": str, "metavar": "FOLDER"}
     if {str, int} <= types:
         return {"type": column, "metavar": "COLUMN"}
     if float in types and types - {float, int}:

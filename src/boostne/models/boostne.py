@@ -1,6 +1,8 @@
 """BoostNE: a multi-level embedding by boosted non-negative matrix factorisation."""
 
 import time
+from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -9,6 +11,7 @@ from scipy import sparse
 
 from boostne.boosting import Level, Settings, boost, random_start
 from boostne.boosting import Progress as LevelProgress
+from boostne.checkpoint import Checkpoint
 from boostne.engines import LocalEngine
 from boostne.errors import ParameterError
 from boostne.graph import Graph, check_choice
@@ -17,6 +20,7 @@ from boostne.memory import Room, room_within
 from boostne.models.base import Capabilities, NodeEmbedder
 from boostne.models.estimate import TYPICAL_PASSES, Estimate, Sample, Workload, estimate
 from boostne.models.parameters import check_dtype, check_integer, check_number, seed_from
+from boostne.models.resuming import Matrix, kept_choice, kept_matrix, open_checkpoint
 from boostne.models.targets import DEEPWALK, NODE2VEC, Connectivity, Options, build_target, check_name
 from boostne.models.walk_matrix import Choice, Form, WalkMatrix, WalkOptions
 from boostne.progress import Progress, Report, silent
@@ -66,6 +70,11 @@ class BoostNE(NodeEmbedder):
     memory_limit : int or str, optional
         Most memory that the whole process may take, such as "2GB"; it is kept by the choice of X, or else refused
         before the work begins. By default 80 % of what is free.
+    checkpoint : str or Path, optional
+        Folder in which every finished level is kept. A run that was killed, started again with the same graph and
+        parameters, goes on from there, and ends with the same bits; anything else is refused.
+    keep_matrix : bool, default=False
+        With ``checkpoint``: keep X there too. Needs its space on disk, and saves building it again.
     tol : float, default=2e-4
         A level ends when a pass over the residual lowers its objective by less than this share of
         ``||R_i||^2``.
@@ -149,6 +158,8 @@ class BoostNE(NodeEmbedder):
         epsilon: float | None = None,
         max_per_row: int | None = None,
         memory_limit: int | str | None = None,
+        checkpoint: str | Path | None = None,
+        keep_matrix: bool = False,
         tol: float = 2e-4,
         max_iter: int = 100,
         dtype: Any = "float32",
@@ -168,6 +179,8 @@ class BoostNE(NodeEmbedder):
         self.epsilon = epsilon
         self.max_per_row = max_per_row
         self.memory_limit = memory_limit
+        self.checkpoint = checkpoint
+        self.keep_matrix = keep_matrix
         self.tol = tol
         self.max_iter = max_iter
         self.dtype = dtype
@@ -203,14 +216,18 @@ class BoostNE(NodeEmbedder):
     def _fit(self, graph: Graph, report: Report) -> tuple[NDArray[Any], NDArray[np.int64]]:
         self._check_parameters(graph)
         seed = seed_from(self.random_state)
+        checkpoint = open_checkpoint(self, graph, seed)
         engine = LocalEngine(self._kernels())
-        engine.load(self._connectivity(graph, report, seed))
+        engine.load(self._connectivity(graph, report, seed, checkpoint))
         vectors = np.empty((graph.n_nodes, self.dimensions), self.dtype)
         self._prepare(engine, vectors)
         settings = self._settings()
         start = random_start(seed, engine, settings.components)
-        levels = boost(engine, settings, self.levels, start, self._level_report(report))
+        finished = checkpoint.levels(self.levels) if checkpoint is not None else []
+        levels = boost(engine, settings, self.levels, start, self._level_report(report), finished)
         for i, level in enumerate(levels):
+            if checkpoint is not None and i >= len(finished):
+                checkpoint.save_level(i + 1, level)
             self._store(level, vectors, i * settings.components)
         return vectors, np.full(self.levels, settings.components)
 
@@ -294,18 +311,21 @@ class BoostNE(NodeEmbedder):
         options = Options(self.window, self.negative, self._threads(), self.dtype, self.p, self.q)
         return build_target(self.connectivity, graph, options)
 
-    def _connectivity(self, graph: Graph, report: Report, seed: int) -> sparse.csr_array:
+    def _connectivity(
+        self, graph: Graph, report: Report, seed: int, checkpoint: Checkpoint | None = None
+    ) -> sparse.csr_array:
         if self._is(DEEPWALK):
             matrix = self._walk_matrix(graph)
-            choice = matrix.choose(self._room())
-            X, dropped = matrix.build(choice, seed, report)
+            choice = kept_choice(checkpoint, lambda: matrix.choose(self._room()))
+            build = partial(matrix.build, choice, seed, report)
         else:
-            X, choice, dropped = self._other_matrix(graph, report), Choice("exact"), None
+            choice, build = Choice("exact"), partial(self._other_matrix, graph, report)
+        X, dropped = kept_matrix(checkpoint, self.keep_matrix, graph.n_nodes, build)
         self.approximation_, self.dropped_mass_ = choice.form, dropped
         self.epsilon_, self.max_per_row_ = choice.epsilon, choice.max_per_row
         return X
 
-    def _other_matrix(self, graph: Graph, report: Report) -> sparse.csr_array:
+    def _other_matrix(self, graph: Graph, report: Report) -> Matrix:
         report(Progress("connectivity", 0.0, self.connectivity if isinstance(self.connectivity, str) else ""))
         X, work = self._target(graph), self._workload(graph)
         self._room().check(
@@ -313,7 +333,7 @@ class BoostNE(NodeEmbedder):
             f"embedding {graph.n_nodes:,} nodes through X with {X.nnz:,} entries",
             "Lower dimensions, or choose a sparser connectivity such as 'adjacency'.",
         )
-        return X
+        return X, None
 
     def _room(self) -> Room:
         return room_within(self.memory_limit)
