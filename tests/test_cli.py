@@ -129,7 +129,8 @@ def test_every_parameter_of_the_estimator_is_an_option(boostne):
         match = re.search(rf"^  {flag} .*?(?=^  -|\Z)", text, re.MULTILINE | re.DOTALL)
         assert match, f"no option for {parameter.name}"
         if parameter.default is not None:
-            assert f"[default: {parameter.default}]" in " ".join(match[0].split())
+            default = f"no-{flag[2:]}" if parameter.default is False else parameter.default
+            assert f"[default: {default}]" in " ".join(match[0].split())
 
 
 @pytest.mark.parametrize("command", ["embed", "estimate", "evaluate", "demo", "methods", "datasets"])

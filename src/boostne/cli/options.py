@@ -218,7 +218,10 @@ def _type(members: list[Any], doc: Doc) -> dict[str, Any]:
         # A list too long for a line is left to the text, which names them all.
         too_long = len("|".join(kind.choices)) > LONGEST_CHOICE
         return {"type": kind, "metavar": "NAME"} if too_long else {"type": kind}
-    types = {member for member in members if isinstance(member, type)}
+    return _plain_type({member for member in members if isinstance(member, type)}, doc)
+
+
+def _plain_type(types: set[type], doc: Doc) -> dict[str, Any]:
     if doc.kind.startswith("int or str"):  # a size, which people write with its unit
         return {"type": str, "metavar": "SIZE"}
     if Path in types:
