@@ -22,3 +22,7 @@ class ParameterError(BoostneError, ValueError):
 
 class MemoryLimitError(BoostneError, MemoryError):
     """Work that would need more memory than is free; raised before the memory is asked for."""
+
+
+class ClusterError(BoostneError, RuntimeError):
+    """A cluster that does not answer, went away or does not fit: no workers, other versions, a closed client."""

@@ -6,7 +6,7 @@ from boostne.connectivity.grarep import StepRows, grarep, grarep_steps
 from boostne.connectivity.hope import adamic_adar, common_neighbours, hope, katz, rooted_pagerank
 from boostne.connectivity.line import line
 from boostne.connectivity.modularity import modularity
-from boostne.connectivity.spectral import component_eigenpairs, spectral_deepwalk
+from boostne.connectivity.spectral import component_eigenpairs, spectral_deepwalk, spectral_rows
 
 __all__ = [
     "StepRows",
@@ -25,4 +25,5 @@ __all__ = [
     "normalized_adjacency",
     "rooted_pagerank",
     "spectral_deepwalk",
+    "spectral_rows",
 ]

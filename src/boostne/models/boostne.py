@@ -9,8 +9,9 @@ from scipy import sparse
 
 from boostne.boosting import Level, Settings, boost, random_start
 from boostne.boosting import Progress as LevelProgress
-from boostne.connectivity import WalkColumns, exact_deepwalk, spectral_deepwalk
-from boostne.engines import LocalEngine
+from boostne.connectivity import WalkColumns, exact_deepwalk, spectral_deepwalk, spectral_rows
+from boostne.connectivity.rows import RowSource
+from boostne.engines import Engine, make_engine
 from boostne.errors import ParameterError
 from boostne.graph import Graph, check_choice
 from boostne.kernels import Kernels, available_threads, get_kernels
@@ -61,10 +62,13 @@ class BoostNE(NodeEmbedder):
         Passes a level at most.
     dtype : {"float32", "float64"}, default="float32"
         Precision of X and of the vectors.
-    engine : {"local"}, default="local"
-        Where the residual lives.
+    engine : {"local", "dask"}, default="local"
+        Where the residual lives: in this machine's memory, or on the workers of a Dask cluster.
+    client : distributed.Client or str, optional
+        For "dask": a client or the address of a scheduler; by default the client that was made last.
     threads : int, optional
-        Threads to use; by default every core. The result is the same, bit for bit, for any number.
+        Threads to use, on Dask of each worker; by default all there are. The result is the same, bit for bit,
+        for any number.
     random_state : int, Generator, RandomState or None, default=0
         Seed of the levels' starts.
 
@@ -111,7 +115,7 @@ class BoostNE(NodeEmbedder):
     capabilities = Capabilities(
         weights=True,
         direction=False,
-        engines=("local",),
+        engines=("local", "dask"),
         cost="X: T·m·n, levels: passes·nnz(X)·d/k",
         paper="Li, Wu, Liu 2019",
     )
@@ -129,7 +133,8 @@ class BoostNE(NodeEmbedder):
         tol: float = 2e-4,
         max_iter: int = 100,
         dtype: Any = "float32",
-        engine: Literal["local"] = "local",
+        engine: Literal["local", "dask"] = "local",
+        client: Any = None,
         threads: int | None = None,
         random_state: Any = 0,
     ) -> None:
@@ -144,6 +149,7 @@ class BoostNE(NodeEmbedder):
         self.max_iter = max_iter
         self.dtype = dtype
         self.engine = engine
+        self.client = client
         self.threads = threads
         self.random_state = random_state
 
@@ -172,18 +178,36 @@ class BoostNE(NodeEmbedder):
     def _fit(self, graph: Graph, report: Report) -> tuple[NDArray[Any], NDArray[np.int64]]:
         self._check_parameters(graph)
         seed = seed_from(self.random_state)
-        engine = LocalEngine(self._kernels())
-        engine.load(self._connectivity(graph, report, seed))
-        vectors = np.empty((graph.n_nodes, self.dimensions), self.dtype)
-        self._prepare(engine, vectors)
         settings = self._settings()
-        start = random_start(seed, engine, settings.components)
-        levels = boost(engine, settings, self.levels, start, self._level_report(report))
-        for i, level in enumerate(levels):
-            self._store(level, vectors, i * settings.components)
+        with make_engine(
+            self.engine,
+            threads=self.threads,
+            client=self.client,
+            components=settings.components,
+            recall=self._recall,
+        ) as engine:
+            self._load(engine, graph, report, seed)
+            vectors = np.empty((graph.n_nodes, self.dimensions), self.dtype)
+            self._prepare(engine, vectors)
+            start = random_start(seed, engine, settings.components)
+            levels = boost(engine, settings, self.levels, start, self._level_report(report))
+            for i, level in enumerate(levels):
+                self._store(level, vectors, i * settings.components)
         return vectors, np.full(self.levels, settings.components)
 
-    def _prepare(self, engine: LocalEngine, vectors: NDArray[Any]) -> None:
+    def _load(self, engine: Engine, graph: Graph, report: Report, seed: int) -> None:
+        if self.engine == "dask" and self._walks():
+            report(Progress("connectivity", 0.0, "on the workers"))
+            engine.load_rows(self._rows(graph, report, seed))
+        else:
+            engine.load(self._connectivity(graph, report, seed))
+
+    def _recall(self, level: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return U and V of a level that is stored."""
+        width = self.levels_[level].shape[1]
+        return self.levels_[level], self.context_[:, level * width : (level + 1) * width]
+
+    def _prepare(self, engine: Engine, vectors: NDArray[Any]) -> None:
         self.context_ = np.empty_like(vectors)
         self.levels_: list[NDArray[Any]] = []
         self.objective_: list[NDArray[np.float64]] = []
@@ -216,6 +240,8 @@ class BoostNE(NodeEmbedder):
         check_number("tol", self.tol, 0)
         check_dtype("dtype", self.dtype)
         check_choice("engine", self.engine, self.capabilities.engines)
+        if self.client is not None and self.engine != "dask":
+            raise ParameterError(f"client is for engine='dask'; got engine={self.engine!r}")
         if self.threads is not None:
             check_integer("threads", self.threads, 1)
         if self.approximation not in (None, "spectral"):
@@ -281,16 +307,24 @@ class BoostNE(NodeEmbedder):
         if self.approximation is None:
             return exact_deepwalk(columns, tell)
         report(Progress("connectivity", 0.0, f"{self.eigenpairs} eigenpairs"))
-        return spectral_deepwalk(
-            graph,
-            window=self.window,
-            negative=self.negative,
-            eigenpairs=self.eigenpairs,
-            dtype=self.dtype,
-            seed=seed,
-            threads=self._threads(),
-            progress=tell,
-        )
+        return spectral_deepwalk(graph, **self._spectral(seed), progress=tell)
+
+    def _rows(self, graph: Graph, report: Report, seed: int) -> RowSource:
+        """Return what makes the rows of DeepWalk's X, wherever it is sent."""
+        if self.approximation is None:
+            return self._columns(graph)
+        report(Progress("connectivity", 0.0, f"{self.eigenpairs} eigenpairs"))
+        return spectral_rows(graph, **self._spectral(seed))
+
+    def _spectral(self, seed: int) -> dict[str, Any]:
+        return {
+            "window": self.window,
+            "negative": self.negative,
+            "eigenpairs": self.eigenpairs,
+            "dtype": self.dtype,
+            "seed": seed,
+            "threads": self._threads(),
+        }
 
     def _workload(self, graph: Graph) -> Workload:
         return Workload(graph.n_nodes, self.levels, self._settings(), np.dtype(self.dtype), self._threads())
