@@ -5,7 +5,7 @@ from importlib import import_module
 
 from benchmarks.common import find_data
 
-NAMES = ("everyday", "passes", "connectivity", "levels", "quality")
+NAMES = ("everyday", "passes", "connectivity", "levels", "quality", "cluster")
 
 
 def main() -> None:

@@ -1,7 +1,9 @@
 """A Dask cluster as the engine sees it: who is there, how much memory they have, and what may go wrong."""
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -17,6 +19,7 @@ CONNECT_SECONDS = 10
 WORKERS_SECONDS = 10  # until the first worker has come
 REPLACEMENT_SECONDS = 60  # until another takes a lost one's place
 POLL_SECONDS = 0.5  # between two looks at who is still there
+PAUSE_SECONDS = 60  # that a worker may wait for memory to be freed
 USABLE = 0.8  # of a worker's memory limit: beyond that Dask pauses it
 
 
@@ -26,11 +29,12 @@ class WorkerLostError(Exception):
 
 @dataclass(frozen=True)
 class Worker:
-    """A worker of the cluster: its threads, and the bytes that it may still take (None: no limit)."""
+    """A worker of the cluster: its threads, the bytes that it may still take (None: no limit), whether it waits."""
 
     address: str
     threads: int
     room: int | None
+    paused: bool
 
 
 class Cluster:
@@ -72,6 +76,7 @@ class Cluster:
                 int(USABLE * info["memory_limit"]) - info["metrics"]["memory"]
                 if info["memory_limit"]
                 else None,
+                info["status"] == "paused",
             )
             for address, info in found.items()
             if info["status"] in ("running", "paused")
@@ -125,19 +130,33 @@ class Cluster:
         """Wait for futures that need the workers ``used``; raise WorkerLostError once one of these is missing."""
         from distributed import CancelledError, KilledWorker, wait
 
+        last_running = time.monotonic()
         try:
             while True:
                 try:
                     with self._client.as_current():
                         wait(futures, timeout=POLL_SECONDS)  # type: ignore[no-untyped-call]
-                    break
+                    return list(self._client.gather(futures))
                 except TimeoutError:
-                    if not used <= self.workers().keys():
-                        raise WorkerLostError from None
-            return list(self._client.gather(futures))
+                    last_running = self._look_after(used, last_running)
         except (KilledWorker, CancelledError) as error:
             self.workers()  # raises where the scheduler is what went away
             raise WorkerLostError from error
+
+    def _look_after(self, used: set[str], last_running: float) -> float:
+        """Raise if one of these workers is missing, or has been out of memory for long; else tell when none was."""
+        there = self.workers()
+        if not used <= there.keys():
+            raise WorkerLostError
+        paused = [address for address in sorted(used) if there[address].paused]
+        if not paused:
+            return time.monotonic()
+        if time.monotonic() - last_running > PAUSE_SECONDS:
+            raise MemoryLimitError(
+                f"{paused[0]} has used {USABLE:.0%} of its memory limit and waits; start more workers, or give them "
+                "more memory (--memory-limit)"
+            )
+        return last_running
 
     def _check(self) -> None:
         """Raise unless there are workers, all with this version of boostne."""
@@ -170,6 +189,9 @@ def connect(address: str) -> Any:
     """Open a client for the scheduler at an address, or say within some seconds that there is none."""
     distributed = _import()
     try:
+        # In a thread of its own: a notebook has a running loop in the main one.
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(lambda: asyncio.run(_shake_hands(address))).result()
         return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise ClusterError(
@@ -178,12 +200,21 @@ def connect(address: str) -> Any:
         ) from error
 
 
+async def _shake_hands(address: str) -> None:
+    """Connect and leave again; a client would wait for ever on a port that takes connections and says nothing."""
+    distributed = _import()
+    options = distributed.Security().get_connection_args("client")
+    opening = distributed.core.connect(address, timeout=CONNECT_SECONDS, **options)
+    comm = await asyncio.wait_for(opening, CONNECT_SECONDS)
+    comm.abort()
+
+
 @contextmanager
 def local_cluster(workers: int) -> Iterator[str]:
     """Start workers as processes of this machine, one thread each; gives the scheduler's address."""
     distributed = _import()
     with distributed.LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0", host="127.0.0.1"
     ) as cluster:
         yield cluster.scheduler_address
 

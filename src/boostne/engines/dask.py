@@ -8,6 +8,7 @@ When a worker dies, its blocks are built again elsewhere, the finished levels ar
 level in hand begins again.
 """
 
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -71,6 +72,7 @@ class DaskEngine(Engine):
         """Let the workers forget everything."""
         self._known = None
         self.__dict__.pop("_holdings", None)
+        gc.collect()  # timeouts that Dask raised and we caught hold futures in their tracebacks, in cycles
         self._cluster.close()
 
     def load(self, X: sparse.csr_array) -> None:

@@ -97,6 +97,7 @@ class Holdings:
                 continue
 
     def _build(self) -> None:
+        self._cluster.place_for(0, {})
         workers = sorted(self._cluster.workers().values(), key=lambda worker: worker.address)
         used = {worker.address for worker in workers}
         shared = self._cluster.share(self._source)
@@ -149,11 +150,12 @@ class Holdings:
         lost = [held for held in self.held if held not in kept]
         if not lost:
             return
-        shared = self._cluster.share(self._source)
         holding = Counter(held.worker.address for held in kept)
         for held in lost:
             held.worker = self._cluster.place_for(self._block_bytes, holding)
             holding[held.worker.address] += 1
+        shared = self._cluster.share(self._source)
+        for held in lost:
             threads = self.threads_of(held.worker)
             held.block = self.submit(held.worker, blocks.build_block, shared, held.place, threads)
 
