@@ -125,7 +125,8 @@ def test_help_and_version_import_nothing_heavy(folder):
 def test_every_parameter_of_the_estimator_is_an_option(boostne):
     text = boostne("embed", "--help").stdout
     for parameter in inspect.signature(BoostNE).parameters.values():
-        flag = FLAGS.get(parameter.name, "--" + parameter.name.replace("_", "-"))
+        # A client is an object of Python's; its scheduler has an address.
+        flag = {**FLAGS, "client": "--scheduler"}.get(parameter.name, "--" + parameter.name.replace("_", "-"))
         match = re.search(rf"^  {flag} .*?(?=^  -|\Z)", text, re.MULTILINE | re.DOTALL)
         assert match, f"no option for {parameter.name}"
         if parameter.default is not None:
