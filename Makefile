@@ -13,7 +13,7 @@ NATIVE := CMakeLists.txt $(wildcard src/boostne/kernels/native/*)
 $(SETUP): pyproject.toml $(NATIVE)
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=24"
-	$(BIN)/python -m pip install --quiet --editable ".[io,viz,report]"
+	$(BIN)/python -m pip install --quiet --editable ".[dask,io,report,viz]"
 	touch $@
 
 $(TEST_SETUP): $(SETUP) requirements-dev.txt

@@ -18,7 +18,7 @@ NAMES = (
     "skipgram",
     "baselines",
 )
-ON_DEMAND = ("scale",)  # too long to be run with the others
+ON_DEMAND = ("scale", "cluster")  # too long to be run with the others
 
 
 def main() -> None:

@@ -26,3 +26,7 @@ class MemoryLimitError(BoostneError, MemoryError):
 
 class CheckpointError(BoostneError, ValueError):
     """A checkpoint of another run, of another version, or a folder that holds something else."""
+
+
+class ClusterError(BoostneError, RuntimeError):
+    """A cluster that does not answer, went away or does not fit: no workers, other versions, a closed client."""

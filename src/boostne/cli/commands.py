@@ -2,6 +2,8 @@
 
 import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +40,8 @@ GENERATOR_SECTION = "What the graph looks like"
 def _graph_sources(method: str) -> list[Source]:
     from boostne.io import read_graph
 
-    return [Source(method_class(method), METHOD_SECTION), Source(read_graph, GRAPH_SECTION)]
+    # A client is an object of Python's; here its scheduler has an address.
+    return [Source(method_class(method), METHOD_SECTION, skip=("client",)), Source(read_graph, GRAPH_SECTION)]
 
 
 def _generator_sources(_: str) -> list[Source]:
@@ -99,6 +102,7 @@ def demo(ctx: click.Context, /, folder: str) -> None:
         "boostne embed links.tsv.gz -o links.emb --source from --target to --no-weight",
         "boostne embed cora -o cora.npz --approximation spectral --seed 1",
         "boostne embed large.txt -o large.npz --memory 4GB",
+        "boostne embed large.txt -o large.npz --scheduler tcp://10.0.0.1:8786",
     ],
 )
 @click.argument("graph")
@@ -109,12 +113,27 @@ def demo(ctx: click.Context, /, folder: str) -> None:
     required=True,
     help="File to write: .npz, .npy, .parquet, .csv, .emb or .txt (word2vec).",
 )
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="Run on the Dask cluster at this address, as tcp://HOST:PORT."
+)
+@click.option(
+    "--workers", type=click.IntRange(1), metavar="N", help="Run on N Dask workers, started on this machine."
+)
 @method_option
 @to_undirected_option
 @quiet_option
 @debug_option
 @click.pass_context
-def embed(ctx: click.Context, /, graph: str, output: str, method: str, **_: Any) -> None:
+def embed(
+    ctx: click.Context,
+    /,
+    graph: str,
+    output: str,
+    scheduler: str | None,
+    workers: int | None,
+    method: str,
+    **_: Any,
+) -> None:
     """Embed the nodes of a graph.
 
     GRAPH is a file, or the name of a data set (see 'boostne datasets'); a file of that name in the current
@@ -133,17 +152,39 @@ def embed(ctx: click.Context, /, graph: str, output: str, method: str, **_: Any)
     with session.screen.progress() as report:
         report(Progress("reading", 0, graph))
         network = load_graph(ctx, graph)
-        model = method_class(method)(**values(ctx, METHOD_SECTION))
-        if kept := getattr(model, "checkpoint", None):
-            session.interrupted = (
-                f"interrupted; finished levels are in {kept}: the same command goes on from there"
-            )
-        model.fit(network, progress=report)
+        with _cluster(method, scheduler, workers) as place:
+            model = method_class(method)(**{**values(ctx, METHOD_SECTION), **place})
+            if kept := getattr(model, "checkpoint", None):
+                session.interrupted = (
+                    f"interrupted; finished levels are in {kept}: the same command goes on from there"
+                )
+            model.fit(network, progress=report)
         report(Progress("writing", 0, output))
         write_embedding(model.embedding_, output)
     session.interrupted = "interrupted"
     if not session.screen.quiet:
         print_pairs(_summary(graph, network, model, output, time.perf_counter() - begin))
+
+
+@contextmanager
+def _cluster(method: str, scheduler: str | None, workers: int | None) -> Iterator[dict[str, Any]]:
+    """Give the parameters that send a method to a cluster: to one that runs, or to one that lives as long as this."""
+    if scheduler is None and workers is None:
+        yield {}
+        return
+    if scheduler and workers:
+        raise click.UsageError("--scheduler and --workers exclude each other: give one of them.")
+    if "dask" not in method_class(method).capabilities.engines:
+        raise ParameterError(
+            f"the method {method!r} does not run on Dask; leave --scheduler and --workers out"
+        )
+    if scheduler:
+        yield {"engine": "dask", "client": scheduler}
+        return
+    from boostne.engines.cluster import local_cluster
+
+    with local_cluster(workers or 1) as address:
+        yield {"engine": "dask", "client": address}
 
 
 @click.command(

@@ -8,7 +8,7 @@ from boostne.connectivity.line import line
 from boostne.connectivity.modularity import modularity
 from boostne.connectivity.node2vec import node2vec
 from boostne.connectivity.push import PushRows, push_deepwalk
-from boostne.connectivity.spectral import component_eigenpairs, spectral_deepwalk
+from boostne.connectivity.spectral import component_eigenpairs, spectral_deepwalk, spectral_rows
 
 __all__ = [
     "PushRows",
@@ -29,4 +29,5 @@ __all__ = [
     "push_deepwalk",
     "rooted_pagerank",
     "spectral_deepwalk",
+    "spectral_rows",
 ]

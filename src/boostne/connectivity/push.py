@@ -10,13 +10,14 @@ is dropped and a later one, at which it is missing, no entry of ``vol(G)/(b T) Î
 ``Îµ vol(G) (T - 1) / (2 b)``, with vol(G) in units of the mean weight.
 """
 
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.connectivity.rows import Progress, RowCollector
+from boostne.connectivity.rows import Progress, RowCollector, Rows
 from boostne.graph import Graph
 from boostne.kernels import Kernels, get_kernels
 
@@ -70,13 +71,39 @@ class PushRows:
         self._scale = (A.nnz / (negative * window) * inverse).astype(self.dtype)
         self._epsilon = epsilon
         self._window = window
-        self._kernels = kernels or get_kernels()
+        self._kernels: Kernels | None = kernels or get_kernels()
 
-    def __call__(
+    def __getstate__(self) -> dict[str, Any]:
+        # On its way to another machine: the kernels are looked up there.
+        return {**self.__dict__, "_kernels": None}
+
+    def with_threads(self, threads: int) -> Self:
+        """Return the same rows, made by this machine's kernels."""
+        made = copy(self)
+        made._kernels = get_kernels(threads=threads)
+        return made
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the arrays."""
+        return sum(array.nbytes for array in self.__dict__.values() if isinstance(array, np.ndarray))
+
+    def chunk_rows(self) -> int:
+        """Return how many rows to ask for at a time."""
+        return push_chunk(self.max_per_row, self.dtype)
+
+    def __call__(self, rows: range) -> Rows:
+        """Return the entries of some rows."""
+        counts, columns, values, _ = self.block(rows)
+        ends = np.cumsum(counts)[:-1]
+        return list(zip(np.split(columns, ends), np.split(values, ends), strict=True))
+
+    def block(
         self, rows: range
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[np.float64]]:
         """Return the entries of each row, then columns and values of all of them, then each row's dropped mass."""
-        return self._kernels.push_rows(
+        kernels = self._kernels or get_kernels()
+        return kernels.push_rows(
             self._indptr,
             self._indices,
             self._weights,
@@ -117,10 +144,10 @@ def push_deepwalk(
     """
     collector = RowCollector(rows.n, rows.dtype)
     dropped = np.empty(rows.n)
-    size = push_chunk(rows.max_per_row, rows.dtype)
+    size = rows.chunk_rows()
     for first in range(0, rows.n, size):
         last = min(first + size, rows.n)
-        counts, columns, values, dropped[first:last] = rows(range(first, last))
+        counts, columns, values, dropped[first:last] = rows.block(range(first, last))
         collector.append(counts, columns, values)
         if progress is not None:
             progress(last, rows.n)

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
@@ -39,6 +41,46 @@ class RowSource(Protocol):
 
     def with_threads(self, threads: int) -> Self:
         """Return the same source for this machine, with so many of its threads."""
+
+
+@dataclass(frozen=True)
+class MatrixRows:
+    """Gives the rows of a matrix that is there already."""
+
+    X: sparse.csr_array
+
+    @property
+    def n(self) -> int:
+        """Rows and columns of X."""
+        return int(self.X.shape[0])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Number type of X."""
+        dtype: np.dtype[Any] = self.X.dtype
+        return dtype
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of X."""
+        return int(self.X.data.nbytes + self.X.indices.nbytes + self.X.indptr.nbytes)
+
+    def with_threads(self, threads: int) -> "MatrixRows":
+        """Return itself: copying needs one thread."""
+        del threads
+        return self
+
+    def chunk_rows(self) -> int:
+        """Return all rows: they are there."""
+        return max(self.n, 1)
+
+    def __call__(self, rows: range, /) -> Rows:
+        """Return some rows."""
+        ends = self.X.indptr[rows.start : rows.stop + 1].tolist()
+        return [
+            (self.X.indices[begin:end].astype(np.int32, copy=False), self.X.data[begin:end])
+            for begin, end in pairwise(ends)
+        ]
 
 
 def collect_rows(source: RowSource, progress: Progress | None = None) -> sparse.csr_array:

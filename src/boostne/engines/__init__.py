@@ -1,6 +1,36 @@
 """Where the residual lives: one engine for each kind of machine."""
 
+from collections.abc import Callable
+from typing import Any
+
 from boostne.engines.base import Context, Engine, Pass
 from boostne.engines.local import LocalEngine
+from boostne.kernels import get_kernels
 
-__all__ = ["Context", "Engine", "LocalEngine", "Pass"]
+__all__ = ["Context", "Engine", "LocalEngine", "Pass", "make_engine"]
+
+
+def make_engine(
+    name: str,
+    *,
+    threads: int | None,
+    client: Any,
+    components: int,
+    recall: Callable[[int], tuple[Any, Any]],
+) -> Engine:
+    """Return the engine of this name.
+
+    Parameters
+    ----------
+    name : {"local", "dask"}
+        Where the residual lives.
+    threads : int, optional
+        Threads of this machine, or of each worker; by default all of them.
+    client, components, recall
+        For "dask"; see :class:`boostne.engines.dask.DaskEngine`.
+    """
+    if name == "dask":
+        from boostne.engines.dask import DaskEngine
+
+        return DaskEngine(client, components, recall, threads)
+    return LocalEngine(get_kernels(threads=threads))

@@ -7,11 +7,14 @@ this machine, on the workers of a cluster or on a GPU.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+from boostne.connectivity.rows import Progress, RowSource, collect_rows
+from boostne.memory import Room, room_within
 
 
 @dataclass
@@ -54,6 +57,23 @@ class Engine(ABC):
     @abstractmethod
     def load(self, X: sparse.csr_array) -> None:
         """Take X as the residual R. The engine owns X's arrays from then on and may overwrite them."""
+
+    def load_rows(self, source: RowSource, progress: Progress | None = None) -> None:
+        """Build X from a source of its rows, and take it as the residual R."""
+        self.load(collect_rows(source, progress))
+
+    def room(self) -> Room:
+        """Return the memory that R and the factors may take where they live."""
+        return room_within()
+
+    def close(self) -> None:  # noqa: B027
+        """Give back what the engine holds outside of this process; it cannot be used afterwards."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
 
     @property
     @abstractmethod

@@ -31,7 +31,7 @@ class LocalEngine(Engine):
     def load(self, X: sparse.csr_array) -> None:
         """Take over X's arrays; see :meth:`Engine.load`."""
         self._R = ShardedCSR.from_csr(X, copy=False)
-        self._norm2 = sum(_norm2(self._R.shard(s).data) for s in range(self._R.n_shards))
+        self._norm2 = sum(squared_norm(self._R.shard(s).data) for s in range(self._R.n_shards))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -55,18 +55,11 @@ class LocalEngine(Engine):
 
     def begin(self, V: NDArray[Any]) -> Context:
         """Pad V to whole registers; see :meth:`Engine.begin`."""
-        components = V.shape[1]
-        pad = NARROW if components <= NARROW else WIDE
-        width = -(-components // pad) * pad
-        padded = aligned_empty((self._R.n_columns, width), self.dtype)
-        padded[:, :components] = V
-        padded[:, components:] = 0
-        self._U = aligned_empty((self._R.n_rows, width), self.dtype)
+        start, accepted = padded(V), padded(V)
+        self._U = aligned_empty((self._R.n_rows, start.shape[1]), self.dtype)
         self._U[:] = 0
         self._accepted_U = aligned_empty(self._U.shape, self.dtype)
-        accepted = aligned_empty(padded.shape, self.dtype)
-        accepted[:] = padded
-        return Context(padded, accepted, self._kernels.extrapolate(padded, accepted, 0.0), components)
+        return Context(start, accepted, self._kernels.extrapolate(start, accepted, 0.0), V.shape[1])
 
     def sweep(self, context: Context, inner: int) -> Pass:
         """Run the fused kernel; see :meth:`Engine.sweep`."""
@@ -113,7 +106,18 @@ class LocalEngine(Engine):
         return self._U[:, : context.components].copy(), context.V[:, : context.components].copy()
 
 
-def _norm2(data: NDArray[Any], chunk: int = 1 << 20) -> float:
+def padded(factor: NDArray[Any]) -> NDArray[Any]:
+    """Copy a factor to whole registers, with zeros as the components that it lacks."""
+    rows, components = factor.shape
+    pad = NARROW if components <= NARROW else WIDE
+    copy = aligned_empty((rows, -(-components // pad) * pad), factor.dtype)
+    copy[:, :components] = factor
+    copy[:, components:] = 0
+    return copy
+
+
+def squared_norm(data: NDArray[Any], chunk: int = 1 << 20) -> float:
+    """Return the sum of squares in float64."""
     # In chunks, so that the float64 copy stays small beside the data.
     return sum(
         float(np.square(data[at : at + chunk], dtype=np.float64).sum()) for at in range(0, len(data), chunk)

@@ -12,7 +12,7 @@ from scipy import sparse
 from boostne.boosting import Level, Settings, boost, random_start
 from boostne.boosting import Progress as LevelProgress
 from boostne.checkpoint import Checkpoint
-from boostne.engines import LocalEngine
+from boostne.engines import Engine, make_engine
 from boostne.errors import ParameterError
 from boostne.graph import Graph, check_choice
 from boostne.kernels import Kernels, available_threads, get_kernels
@@ -82,10 +82,13 @@ class BoostNE(NodeEmbedder):
         Passes a level at most.
     dtype : {"float32", "float64"}, default="float32"
         Precision of X and of the vectors.
-    engine : {"local"}, default="local"
-        Where the residual lives.
+    engine : {"local", "dask"}, default="local"
+        Where the residual lives: in this machine's memory, or on the workers of a Dask cluster.
+    client : distributed.Client or str, optional
+        For "dask": a client or the address of a scheduler; by default the client that was made last.
     threads : int, optional
-        Threads to use; by default every core. The result is the same, bit for bit, for any number.
+        Threads to use, on Dask of each worker; by default all there are. The result is the same, bit for bit,
+        for any number.
     random_state : int, Generator, RandomState or None, default=0
         Seed of the levels' starts.
 
@@ -138,7 +141,7 @@ class BoostNE(NodeEmbedder):
     capabilities = Capabilities(
         weights=True,
         direction=False,
-        engines=("local",),
+        engines=("local", "dask"),
         cost="X: T·m·n, levels: passes·nnz(X)·d/k",
         paper="Li, Wu, Liu 2019",
     )
@@ -163,7 +166,8 @@ class BoostNE(NodeEmbedder):
         tol: float = 2e-4,
         max_iter: int = 100,
         dtype: Any = "float32",
-        engine: Literal["local"] = "local",
+        engine: Literal["local", "dask"] = "local",
+        client: Any = None,
         threads: int | None = None,
         random_state: Any = 0,
     ) -> None:
@@ -185,6 +189,7 @@ class BoostNE(NodeEmbedder):
         self.max_iter = max_iter
         self.dtype = dtype
         self.engine = engine
+        self.client = client
         self.threads = threads
         self.random_state = random_state
 
@@ -206,8 +211,7 @@ class BoostNE(NodeEmbedder):
         if self._is(DEEPWALK):
             matrix = self._walk_matrix(graph)
             # What was asked for is estimated even where it does not fit: that is what people want to know.
-            asked = self.approximation in ("exact", "spectral")
-            return matrix.estimate(Choice(self.approximation) if asked else matrix.choose(self._room()))
+            return matrix.estimate(matrix.asked or matrix.choose(self._room()))
         begin = time.perf_counter()
         target = self._target(graph)
         sample = Sample(target, time.perf_counter() - begin)
@@ -216,22 +220,46 @@ class BoostNE(NodeEmbedder):
     def _fit(self, graph: Graph, report: Report) -> tuple[NDArray[Any], NDArray[np.int64]]:
         self._check_parameters(graph)
         seed = seed_from(self.random_state)
-        checkpoint = open_checkpoint(self, graph, seed)
-        engine = LocalEngine(self._kernels())
-        engine.load(self._connectivity(graph, report, seed, checkpoint))
-        vectors = np.empty((graph.n_nodes, self.dimensions), self.dtype)
-        self._prepare(engine, vectors)
         settings = self._settings()
-        start = random_start(seed, engine, settings.components)
-        finished = checkpoint.levels(self.levels) if checkpoint is not None else []
-        levels = boost(engine, settings, self.levels, start, self._level_report(report), finished)
-        for i, level in enumerate(levels):
-            if checkpoint is not None and i >= len(finished):
-                checkpoint.save_level(i + 1, level)
-            self._store(level, vectors, i * settings.components)
+        checkpoint = open_checkpoint(self, graph, seed)
+        with make_engine(
+            self.engine,
+            threads=self.threads,
+            client=self.client,
+            components=settings.components,
+            recall=self._recall,
+        ) as engine:
+            self._load(engine, graph, report, seed, checkpoint)
+            vectors = np.empty((graph.n_nodes, self.dimensions), self.dtype)
+            self._prepare(engine, vectors)
+            start = random_start(seed, engine, settings.components)
+            finished = checkpoint.levels(self.levels) if checkpoint is not None else []
+            levels = boost(engine, settings, self.levels, start, self._level_report(report), finished)
+            for i, level in enumerate(levels):
+                if checkpoint is not None and i >= len(finished):
+                    checkpoint.save_level(i + 1, level)
+                self._store(level, vectors, i * settings.components)
         return vectors, np.full(self.levels, settings.components)
 
-    def _prepare(self, engine: LocalEngine, vectors: NDArray[Any]) -> None:
+    def _load(
+        self, engine: Engine, graph: Graph, report: Report, seed: int, checkpoint: Checkpoint | None
+    ) -> None:
+        if self.engine == "dask" and self._is(DEEPWALK):
+            matrix = self._walk_matrix(graph)
+            # What was asked for is checked by the engine, worker by worker.
+            choice = kept_choice(checkpoint, lambda: matrix.asked or matrix.choose(engine.room()))
+            self._note(choice, None)
+            report(Progress("connectivity", 0.0, "on the workers"))
+            engine.load_rows(matrix.rows(choice, seed))
+        else:
+            engine.load(self._connectivity(graph, report, seed, checkpoint))
+
+    def _recall(self, level: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return U and V of a level that is stored."""
+        width = self.levels_[level].shape[1]
+        return self.levels_[level], self.context_[:, level * width : (level + 1) * width]
+
+    def _prepare(self, engine: Engine, vectors: NDArray[Any]) -> None:
         self.context_ = np.empty_like(vectors)
         self.levels_: list[NDArray[Any]] = []
         self.objective_: list[NDArray[np.float64]] = []
@@ -264,7 +292,6 @@ class BoostNE(NodeEmbedder):
             check_number(name, getattr(self, name), 0, strict=True)
         check_number("tol", self.tol, 0)
         check_dtype("dtype", self.dtype)
-        check_choice("engine", self.engine, self.capabilities.engines)
         if self.threads is not None:
             check_integer("threads", self.threads, 1)
         self._walk_options().check()
@@ -280,6 +307,20 @@ class BoostNE(NodeEmbedder):
                 f"approximation={self.approximation!r} is a form of connectivity='deepwalk'; "
                 f"got connectivity={self._name()!r}"
             )
+        self._check_place()
+        self._check_widths(graph)
+
+    def _check_place(self) -> None:
+        check_choice("engine", self.engine, self.capabilities.engines)
+        if self.client is not None and self.engine != "dask":
+            raise ParameterError(f"client is for engine='dask'; got engine={self.engine!r}")
+        if self.engine == "dask" and (self.memory_limit is not None or self.keep_matrix):
+            raise ParameterError(
+                "memory_limit and keep_matrix are for X on this machine; with engine='dask' it is on the workers, "
+                "whose own memory limits count"
+            )
+
+    def _check_widths(self, graph: Graph) -> None:
         if self.dimensions % self.levels:
             raise ParameterError(
                 "dimensions must be a multiple of levels, so that all levels are equally wide; got "
@@ -321,9 +362,12 @@ class BoostNE(NodeEmbedder):
         else:
             choice, build = Choice("exact"), partial(self._other_matrix, graph, report)
         X, dropped = kept_matrix(checkpoint, self.keep_matrix, graph.n_nodes, build)
+        self._note(choice, dropped)
+        return X
+
+    def _note(self, choice: Choice, dropped: NDArray[np.float64] | None) -> None:
         self.approximation_, self.dropped_mass_ = choice.form, dropped
         self.epsilon_, self.max_per_row_ = choice.epsilon, choice.max_per_row
-        return X
 
     def _other_matrix(self, graph: Graph, report: Report) -> Matrix:
         report(Progress("connectivity", 0.0, self.connectivity if isinstance(self.connectivity, str) else ""))

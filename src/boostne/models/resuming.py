@@ -16,7 +16,7 @@ from boostne.graph import Graph
 from boostne.models.walk_matrix import Choice
 
 # What the result does not depend on; memory counts through the choice that is kept.
-INDIFFERENT = ("threads", "engine", "memory_limit", "checkpoint", "keep_matrix")
+INDIFFERENT = ("threads", "engine", "client", "memory_limit", "checkpoint", "keep_matrix")
 
 Matrix = tuple[sparse.csr_array, NDArray[np.float64] | None]
 

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.connectivity import PushRows, WalkColumns, exact_deepwalk, push_deepwalk, spectral_deepwalk
+from boostne.connectivity import PushRows, WalkColumns, push_deepwalk, spectral_rows
 from boostne.connectivity.deepwalk import chunk_columns
 from boostne.connectivity.push import push_chunk
+from boostne.connectivity.rows import RowSource, collect_rows
 from boostne.errors import ParameterError
 from boostne.graph import Graph, check_choice
 from boostne.kernels import Kernels
@@ -105,6 +106,12 @@ class WalkMatrix:
         self._work = work
         self._kernels = kernels
 
+    @property
+    def asked(self) -> Choice | None:
+        """The form that was asked for by name and leaves nothing to choose."""
+        form = self._options.approximation
+        return Choice(form) if form in ("exact", "spectral") else None
+
     def choose(self, room: Room) -> Choice:
         """Return the form that X takes within the memory there is; too little raises, with what would do."""
         form, exact = self._options.approximation, Choice("exact")
@@ -151,10 +158,17 @@ class WalkMatrix:
 
         if choice.form == "push":
             return push_deepwalk(self._push_rows(choice), tell)
+        if choice.form == "spectral":
+            report(Progress("connectivity", 0.0, f"{self._options.eigenpairs} eigenpairs"))
+        return collect_rows(self.rows(choice, seed), tell), None
+
+    def rows(self, choice: Choice, seed: int) -> RowSource:
+        """Return what makes the rows of X, wherever it is sent."""
+        if choice.form == "push":
+            return self._push_rows(choice)
         if choice.form == "exact":
-            return exact_deepwalk(self._columns(), tell), None
-        report(Progress("connectivity", 0.0, f"{self._options.eigenpairs} eigenpairs"))
-        X = spectral_deepwalk(
+            return self._columns()
+        return spectral_rows(
             self._graph,
             window=self._options.window,
             negative=self._options.negative,
@@ -162,9 +176,7 @@ class WalkMatrix:
             dtype=self._work.dtype,
             seed=seed,
             threads=self._work.threads,
-            progress=tell,
         )
-        return X, None
 
     def _pruned(self, room: Room) -> Choice:
         """Choose ε and the entries of a row; what the user set stays as it is."""
@@ -248,7 +260,7 @@ class WalkMatrix:
 
     def _push_sample(self, choice: Choice) -> Sample:
         rows = self._push_rows(choice)
-        return sample_rows(lambda block: [rows(block)[:3]], rows.n, SAMPLED_PUSHES, 4)
+        return sample_rows(lambda block: [rows.block(block)[:3]], rows.n, SAMPLED_PUSHES, 4)
 
 
 def _growth(choice: Choice) -> float:

@@ -1,0 +1,199 @@
+"""The engine on Dask against the local one, on worker processes of this machine that talk over TCP.
+
+The same result comes first: every run is compared with the local engine's, bit for bit. Then the time as a ratio,
+the peak memory of each process, the bytes that workers sent to one another, and what becomes of killed workers.
+"""
+
+import random
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.common import graph_of, peak_memory, save, show, timed
+from boostne import BoostNE, Graph
+
+DATASET = "blogcatalog"
+WORKERS = (1, 2, 4)
+KILLS = 5
+WIDTH = 16  # d_s of the default settings
+
+
+def run() -> None:
+    """Run every part and save them together."""
+    graph = graph_of(DATASET)
+    (local_peak, _), (local_seconds, expected) = (
+        peak_memory(prepare_local, DATASET),
+        timed(lambda: fit(graph)),
+    )
+    rows = [
+        {"workers": 0, "seconds": local_seconds, "ratio": 1.0, "peak_mb": local_peak / 1e6}
+        | {"client_mb": 0.0, "peak_ratio": 1.0, "sent_mb_a_pass": 0.0, "model_mb_a_pass": 0.0}
+    ]
+    for workers in WORKERS:
+        found = on_cluster(graph, workers, expected)
+        rows.append(
+            {
+                "workers": workers,
+                "seconds": found["seconds"],
+                "ratio": found["seconds"] / local_seconds,
+                "peak_mb": found["worker_peak"] / 1e6,
+                "client_mb": peak_memory(prepare_client, DATASET, workers)[0] / 1e6,
+                "peak_ratio": found["worker_peak"] / local_peak,
+                "sent_mb_a_pass": found["sent"] / found["passes"] / 1e6,
+                "model_mb_a_pass": workers * WIDTH * 4 * graph.n_nodes / 1e6,
+            }
+        )
+        show("so far", rows[-1:])
+    killed = kills(graph, expected, rows[-1]["seconds"])
+    show(f"{DATASET}: workers 0 is the local engine", rows)
+    show("One of three workers killed at a random moment", killed)
+    predicted = predictions()
+    show("Reckoned, not measured", predicted)
+    limit = client_limit(graph) / 1e6
+    save("cluster", rows, dataset=DATASET, kills=killed, client_limit_mb=limit, predictions=predicted)
+
+
+def fit(graph: Graph, **options: Any) -> BoostNE:
+    """Embed with the default settings."""
+    return BoostNE(**options).fit(graph)
+
+
+def client_limit(graph: Graph) -> float:
+    """Adjacency, U and V, and half as much again."""
+    A = graph.adjacency
+    adjacency = A.data.nbytes + A.indices.nbytes + A.indptr.nbytes
+    return 1.5 * (adjacency + 2 * graph.n_nodes * BoostNE().dimensions * 4)
+
+
+def prepare_local(name: str) -> Any:
+    """For the peak of the local engine: everything but the fit."""
+    graph = graph_of(name)
+    return lambda: bool(fit(graph))
+
+
+def prepare_client(name: str, workers: int) -> Any:
+    """For the peak of the client: a graph and a cluster, whose processes are not counted."""
+    from distributed import Client
+
+    graph = graph_of(name)
+    client = Client(**cluster_of(workers))
+    client.wait_for_workers(workers)
+    return lambda: bool(fit(graph, engine="dask", client=client))
+
+
+def cluster_of(workers: int) -> dict[str, Any]:
+    """Options of a cluster of single-threaded processes."""
+    return {"n_workers": workers, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+
+
+def on_cluster(graph: Graph, workers: int, expected: BoostNE) -> dict[str, Any]:
+    """Fit on a fresh cluster; returns seconds, peak memory of the largest worker, bytes sent and passes."""
+    from distributed import Client
+
+    with Client(**cluster_of(workers)) as client:
+        client.wait_for_workers(workers)
+        fit(graph_of("karate"), dimensions=8, levels=1, engine="dask", client=client)  # imports
+        before = client.run(start_of_peak)
+        seconds, model = timed(lambda: fit(graph, engine="dask", client=client))
+        peaks = client.run(peak_of)
+        sent = client.run(bytes_sent)
+    check_same(model, expected)
+    return {
+        "seconds": seconds,
+        "worker_peak": max(peaks[address] - before[address] for address in peaks),
+        "sent": sum(sent.values()),
+        "passes": int(model.n_iter_.sum()),
+    }
+
+
+def check_same(model: BoostNE, expected: BoostNE) -> None:
+    """Raise unless all that was learned is equal to the last bit."""
+    np.testing.assert_array_equal(model.embedding_.vectors, expected.embedding_.vectors)
+    np.testing.assert_array_equal(model.residual_norms_, expected.residual_norms_)
+
+
+def start_of_peak() -> int:
+    """Forget this process's peak memory so far; returns what it holds."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return peak_of()
+
+
+def peak_of() -> int:
+    """Peak memory of this process, in bytes."""
+    status = Path("/proc/self/status").read_text()
+    line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) * 1024
+
+
+def bytes_sent(dask_worker: Any) -> int:
+    """Bytes of results that this worker sent to others."""
+    return int(dask_worker.transfer_outgoing_bytes_total)
+
+
+def kills(graph: Graph, expected: BoostNE, whole: float) -> list[dict[str, Any]]:
+    """Kill one of three workers at random moments of a run of ``whole`` seconds; the result must be the same."""
+    import psutil
+    from distributed import Client
+
+    rng = random.Random(0)
+    rows = []
+    for _ in range(KILLS):
+        with Client(**cluster_of(3)) as client:
+            client.wait_for_workers(3)
+            processes = client.run(lambda: psutil.Process().pid)
+            after, victim = rng.uniform(0.05, 0.9) * whole, rng.choice(sorted(processes))
+            timer = threading.Timer(after, psutil.Process(processes[victim]).kill)
+            timer.start()
+            begin = time.perf_counter()
+            model = fit(graph, engine="dask", client=client)
+            seconds = time.perf_counter() - begin
+            in_time = not timer.is_alive()
+            timer.cancel()
+        check_same(model, expected)
+        rows.append(
+            {"killed_after_s": after, "before_the_end": str(in_time), "seconds": seconds, "same": "yes"}
+        )
+    return rows
+
+
+# Assumptions of the predictions, none of them measured on such a cluster.
+ROW_ENTRIES = 100  # of X, as an approximation with that cap gives
+ENTRY_NS = 6.0  # a pass, per entry and thread: V does not fit a cache, so a line of memory each
+THREADS = 4
+LINK = 1.25e9  # bytes a second between two workers: 10 Gbit/s
+PASSES = 8 * 14  # eight levels at the default tolerance
+
+
+def predictions() -> list[dict[str, Any]]:
+    """Reckon minutes and memory for graphs that no one machine here can hold."""
+    from boostne.engines.partition import block_bytes
+
+    class Source:  # what block_bytes asks of a source: five edges a node, 32-bit numbers
+        dtype = np.dtype(np.float32)
+
+        def __init__(self, n: int) -> None:
+            self.n, self.nbytes = n, 10 * n * 4 + 20 * n
+
+    rows = []
+    for n in (10_000_000, 100_000_000):
+        for workers in (16, 64):
+            factor = n * WIDTH * 4 / LINK
+            arithmetic = ROW_ENTRIES * n * ENTRY_NS * 1e-9 / (workers * THREADS)
+            rounds = np.log2(workers)
+            rows.append(
+                {
+                    "nodes": n,
+                    "workers": workers,
+                    "arithmetic_s_a_pass": arithmetic,
+                    "network_s_a_pass": 2 * rounds * factor,
+                    "levels_minutes": PASSES * (arithmetic + 2 * rounds * factor) / 60,
+                    "if_one_sends_all_V_minutes": PASSES
+                    * (arithmetic + (workers - 1 + rounds) * factor)
+                    / 60,
+                    "gb_a_worker": block_bytes(Source(n), ROW_ENTRIES * n, workers, WIDTH, THREADS) / 1e9,
+                }
+            )
+    return rows

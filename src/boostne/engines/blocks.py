@@ -1,0 +1,282 @@
+"""What a worker of a cluster holds and does: some neighbouring shards of R, their rows of U, and tasks on them.
+
+The functions are what :class:`boostne.engines.dask.DaskEngine` submits. A block is changed in place by its tasks and
+so must stay on the worker that built it; it counts the levels that were taken from it, and each task says how many
+it expects, so that a block that had to be built again is never taken for the one that was lost.
+"""
+
+import threading
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Literal, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostne.connectivity.rows import RowCollector, RowSource, chunks
+from boostne.engines.base import inverse_ratio
+from boostne.engines.local import padded, squared_norm
+from boostne.kernels import get_kernels
+from boostne.kernels.native import aligned_empty
+from boostne.kernels.shard_sums import Part, join, total, total_in_order
+from boostne.kernels.sharded import ShardedCSR
+
+Change = Literal["none", "begin", "accept", "retreat"]
+
+
+class BlockLostError(Exception):
+    """A block that is not in the state that a task expects: it was built again, or the task is out of date."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a block lies in X: its rows, the cuts between its shards, and the number of the first of them."""
+
+    rows: range
+    cuts: NDArray[np.int64]
+    first_shard: int
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When a task happens: after so many levels, in which attempt at the next, and what became of U before it."""
+
+    level: int
+    attempt: int
+    change: Change = "none"
+
+
+@dataclass(frozen=True)
+class State:
+    """What the engine knows of a block: levels taken from it, squared norm of each shard, entries left."""
+
+    level: int
+    norms: NDArray[np.float64]
+    nnz: int
+
+
+@dataclass(frozen=True)
+class Factor:
+    """V and what was found out with it: ``V^T V``; after a pass also ``U^T U`` and ``<R^T U, V>``."""
+
+    V: NDArray[Any]
+    gram: NDArray[np.float64]
+    gram_u: NDArray[np.float64]
+    product: float = 0.0
+
+    def __sizeof__(self) -> int:
+        return self.V.nbytes + self.gram.nbytes + self.gram_u.nbytes
+
+
+@dataclass(frozen=True)
+class Sums:
+    """``R^T U`` as sums over shards, and ``U^T U`` of each shard, of one block or of several neighbours."""
+
+    parts: list[Part]
+    grams: NDArray[np.float64]
+
+    def __sizeof__(self) -> int:
+        return sum(part.sum.nbytes for part in self.parts) + self.grams.nbytes
+
+
+@dataclass(frozen=True)
+class Draft:
+    """Rows that were built before the cuts were known."""
+
+    rows: range
+    collector: RowCollector
+
+
+class Block:
+    """Some neighbouring shards of R, with their rows of U as they are and as they were last accepted."""
+
+    def __init__(self, R: ShardedCSR, norms: NDArray[np.float64], threads: int) -> None:
+        self.R = R
+        self.norms = norms
+        self.level = 0
+        self.kernels = get_kernels(threads=threads)
+        self.lock = threading.Lock()
+        self._attempt = 0
+        self._U = self._accepted = np.empty((0, 0), R.data.dtype)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a block stays on the worker that built it")
+
+    def __sizeof__(self) -> int:
+        return self.R.indices.nbytes + self.R.data.nbytes + 2 * self._U.nbytes
+
+    @property
+    def state(self) -> State:
+        """What the engine should know."""
+        return State(self.level, self.norms, self.R.nnz)
+
+    def rows_at(self, moment: Moment, width: int) -> NDArray[Any]:
+        """Return U after the change that was due; refuse a task that belongs to another time."""
+        if moment.change == "begin" and moment.attempt > self._attempt and moment.level == self.level:
+            self._attempt = moment.attempt
+            self._U, self._accepted = (
+                aligned_empty((self.R.n_rows, width), self.R.data.dtype) for _ in range(2)
+            )
+            self._U[:] = 0
+        elif (moment.level, moment.attempt) != (self.level, self._attempt):
+            raise BlockLostError
+        elif moment.change == "accept":
+            self._accepted[:] = self._U
+        elif moment.change == "retreat":
+            self._U[:] = self._accepted
+        return self._U
+
+    def deflate(self, U: NDArray[Any], V: NDArray[Any]) -> None:
+        """Take one more level from R."""
+        self.norms = self.kernels.deflate(self.R, U, V)
+        self.level += 1
+
+
+def sample_rows(source: RowSource, ranges: list[range], threads: int) -> list[float]:
+    """Return the mean number of entries of a row in each range."""
+    source = source.with_threads(threads)
+    return [float(np.mean([len(indices) for indices, _ in source(rows)])) for rows in ranges]
+
+
+def draft_rows(source: RowSource, rows: range, threads: int) -> Draft:
+    """Build rows of X."""
+    source = source.with_threads(threads)
+    collector = RowCollector(source.n, source.dtype)
+    for chunk in chunks(rows, source.chunk_rows()):
+        collector.extend(source(chunk))
+    return Draft(rows, collector)
+
+
+def count_entries(draft: Draft) -> NDArray[np.int64]:
+    """Return the number of entries of each row."""
+    return draft.collector.counts
+
+
+def build_block(
+    source: RowSource,
+    place: Place,
+    threads: int,
+    draft: Draft | None = None,
+    missing: NDArray[np.int64] | None = None,
+) -> Block:
+    """Build the rows of a block, from a draft for a slightly different place where there is one.
+
+    The draft is used up: rows that are too many go, rows that are missing are built. ``missing`` has the numbers
+    of entries of those that are missing in front.
+    """
+    source = source.with_threads(threads)
+    rows, size = place.rows, source.chunk_rows()
+    if draft is None or missing is None or draft.rows.stop <= rows.start or rows.stop <= draft.rows.start:
+        draft = draft_rows(source, rows, threads)
+    begin, end = max(rows.start, draft.rows.start), min(rows.stop, draft.rows.stop)
+    collector = draft.collector
+    collector.keep(begin - draft.rows.start, end - draft.rows.start)
+    if rows.start < begin and missing is not None:
+        collector.prepend(missing, (source(chunk) for chunk in chunks(range(rows.start, begin), size)))
+    for chunk in chunks(range(end, rows.stop), size):
+        collector.extend(source(chunk))
+    R = ShardedCSR.from_csr(collector.finish(), copy=False, cuts=place.cuts, first_shard=place.first_shard)
+    norms = np.array([squared_norm(R.shard(s).data) for s in range(R.n_shards)])
+    return Block(R, norms, threads)
+
+
+def describe(block: Block) -> State:
+    """Return a block's state."""
+    with block.lock:
+        return block.state
+
+
+def sweep(block: Block, moment: Moment, factor: Factor, inner: int) -> Sums:
+    """Run the fused pass over a block."""
+    with block.lock:
+        U = block.rows_at(moment, factor.V.shape[1])
+        return Sums(*block.kernels.sweep(block.R, factor.V, factor.gram, U, inner=inner))
+
+
+def join_sums(neighbours: list[Sums]) -> Sums:
+    """Add the sums of neighbours."""
+    grams = np.concatenate([sums.grams for sums in neighbours])
+    return Sums(reduce(join, [sums.parts for sums in neighbours]), grams)
+
+
+def start(V: NDArray[Any]) -> Factor:
+    """Pad the V that a level starts from."""
+    V = padded(V)
+    return _with_gram(V, get_kernels().extrapolate(V, V.copy(), 0.0))
+
+
+def update(factor: Factor, neighbours: list[Sums], inner: int) -> Factor:
+    """Update V against the sums of all blocks."""
+    swept = join_sums(neighbours)
+    gram_u = total_in_order(swept.grams)
+    V = _copy(factor.V)
+    gram, product = get_kernels().hals(V, total(swept.parts), gram_u, inner=inner)
+    return Factor(V, gram, gram_u, product)
+
+
+def extrapolate(factor: Factor, accepted: Factor, step: float) -> Factor:
+    """Return ``max(V + step (V - accepted V), 0)``."""
+    W = _copy(accepted.V)
+    return _with_gram(W, get_kernels().extrapolate(factor.V, W, step))
+
+
+def reseed(factor: Factor, component: int, values: NDArray[Any]) -> Factor:
+    """Give one component of V new values."""
+    V = _copy(factor.V)
+    V[:, component] = values
+    return _with_gram(V, factor.gram)
+
+
+def scale(factor: Factor, ratio: NDArray[np.float64]) -> Factor:
+    """Divide the columns of V."""
+    return _with_gram(factor.V * inverse_ratio(ratio).astype(factor.V.dtype), factor.gram)
+
+
+def numbers(factor: Factor) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Return what the boosting loop wants to know: all but V."""
+    return factor.gram, factor.gram_u, factor.product
+
+
+def columns(factor: Factor, components: int) -> NDArray[Any]:
+    """Return V without its padding."""
+    return np.ascontiguousarray(factor.V[:, :components])
+
+
+def scale_rows(block: Block, moment: Moment, ratio: NDArray[np.float64]) -> None:
+    """Multiply the columns of U."""
+    with block.lock:
+        U = block.rows_at(moment, len(ratio))
+        U *= ratio.astype(U.dtype)
+
+
+def rows_of(block: Block, moment: Moment, components: int) -> NDArray[Any]:
+    """Return the block's rows of U without their padding."""
+    with block.lock:
+        return np.ascontiguousarray(block.rows_at(moment, components)[:, :components])
+
+
+def deflate(block: Block, moment: Moment, factor: Factor) -> State:
+    """Take the level in hand from R."""
+    with block.lock:
+        if block.level == moment.level:
+            block.deflate(block.rows_at(moment, factor.V.shape[1]), factor.V)
+        return block.state
+
+
+def deflate_again(block: Block, level: int, U: NDArray[Any], V: NDArray[Any]) -> State:
+    """Take a level from R whose factors are known, unless that has been done."""
+    with block.lock:
+        if block.level == level:
+            block.deflate(padded(U), padded(V))
+        return block.state
+
+
+def _with_gram(V: NDArray[Any], gram: NDArray[np.float64]) -> Factor:
+    return Factor(V, gram, np.zeros_like(gram))
+
+
+def _copy(V: NDArray[Any]) -> NDArray[Any]:
+    # Results of tasks are shared and never changed.
+    made = aligned_empty((V.shape[0], V.shape[1]), V.dtype)
+    made[:] = V
+    return made

@@ -1,0 +1,238 @@
+"""The engine of a cluster: each worker holds neighbouring shards of R and their rows of U.
+
+A pass sends V to every worker and adds up ``R^T U`` along a tree; V is updated on one worker, the first. Neither X
+nor R is ever on the client. Shards are cut and added up as on the local engine, so that the result is the same, bit
+for bit, where the workers have the same instruction set and X has a shard for each of them.
+
+When a worker dies, its blocks are built again elsewhere, the finished levels are taken from them once more, and the
+level in hand begins again.
+"""
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from boostne.connectivity.rows import MatrixRows, Progress, RowSource
+from boostne.engines import blocks
+from boostne.engines.base import Context, Engine, LevelLost, Pass
+from boostne.engines.blocks import Change, Moment, State
+from boostne.engines.cluster import Cluster
+from boostne.engines.holdings import LOSSES, Holdings, Recall
+from boostne.memory import Room
+
+if TYPE_CHECKING:
+    from distributed import Future
+
+Numbers = tuple[NDArray[np.float64], NDArray[np.float64], float]
+
+
+class RemoteContext(Context):
+    """V on a worker, as a future of a :class:`boostne.engines.blocks.Factor`; its Gram matrix comes when asked for."""
+
+    def __init__(self, V: Any, components: int, gram_of: Callable[[Any], NDArray[np.float64]]) -> None:
+        self.V = self.accepted = V
+        self.components = components
+        self._gram_of = gram_of
+
+    @property
+    def gram(self) -> NDArray[np.float64]:  # type: ignore[override]
+        """``V^T V``."""
+        return self._gram_of(self.V)
+
+
+class DaskEngine(Engine):
+    """Holds R on the workers of a Dask cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client, str or None
+        See :class:`boostne.engines.cluster.Cluster`.
+    components : int
+        Width of a level, for the reckoning of memory.
+    recall : callable
+        ``recall(i)`` gives U and V of level i, counted from 0, once it is finished; asked after a loss.
+    threads : int, optional
+        Threads of each worker to use; by default those that it has.
+    """
+
+    def __init__(self, client: Any, components: int, recall: Recall, threads: int | None = None) -> None:
+        self._cluster = Cluster(client)
+        self._components = components
+        self._recall = recall
+        self._threads = threads
+        self._attempt = 0
+        self._change: Change = "none"
+        self._known: tuple[Any, Numbers] | None = None
+
+    def close(self) -> None:
+        """Let the workers forget everything."""
+        self._known = None
+        self.__dict__.pop("_holdings", None)
+        gc.collect()  # timeouts that Dask raised and we caught hold futures in their tracebacks, in cycles
+        self._cluster.close()
+
+    def room(self) -> Room:
+        """Return what all workers together may still take; see :meth:`Engine.room`."""
+        rooms = [worker.room for worker in self._cluster.workers().values()]
+        known = [room for room in rooms if room is not None]
+        return Room(max(sum(known), 0) if len(known) == len(rooms) else None, 0, None)
+
+    def load(self, X: sparse.csr_array) -> None:
+        """Send X, which the client has, to every worker; see :meth:`Engine.load`."""
+        self.load_rows(MatrixRows(X))
+
+    def load_rows(self, source: RowSource, progress: Progress | None = None) -> None:
+        """Build X on the workers; see :meth:`Engine.load_rows`."""
+        self._shape, self._dtype = (source.n, source.n), source.dtype
+        self._level = 0
+        self._collected: tuple[NDArray[Any], NDArray[Any]] | None = None
+        self._holdings = Holdings(self._cluster, source, self._components, self._threads)
+        states = self._holdings.states()
+        self._learn(states)
+        # As the local engine adds them: one after the other here, pairwise after a deflation.
+        self._norm2 = float(sum(np.concatenate([state.norms for state in states]).tolist()))
+        if progress is not None:
+            progress(source.n, source.n)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of R."""
+        return self._shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Number type of R."""
+        return self._dtype
+
+    @property
+    def norm2(self) -> float:
+        """Squared norm of R, from the last deflation."""
+        return self._norm2
+
+    @property
+    def nnz(self) -> int:
+        """Positive entries of R."""
+        return self._nnz
+
+    def begin(self, V: NDArray[Any]) -> Context:
+        """Send V to the first worker; see :meth:`Engine.begin`."""
+        self._attempt += 1
+        self._change = "begin"
+        with self._level_in_hand():
+            sent = self._holdings.send(V, {self._holdings.first.address})
+        return RemoteContext(self._on_first(blocks.start, sent), V.shape[1], lambda V: self._numbers(V)[0])
+
+    def sweep(self, context: Context, inner: int) -> Pass:
+        """Ask every worker for its pass, without waiting for it; see :meth:`Engine.sweep`."""
+        sums = self._holdings.on_all(blocks.sweep, self._moment(), context.V, inner)
+        return Pass(sums, np.zeros((0, 0)))
+
+    def update(self, context: Context, swept: Pass, inner: int) -> float:
+        """Add up the pass along a tree and update V on the first worker; see :meth:`Engine.update`."""
+        context.V = self._on_first(blocks.update, context.V, self._joined(swept.C), inner)
+        _, swept.gram, product = self._numbers(context.V)
+        return product
+
+    def extrapolate(self, context: Context, step: float) -> None:
+        """Make a new V of two; see :meth:`Engine.extrapolate`."""
+        moved = self._on_first(blocks.extrapolate, context.V, context.accepted, step)
+        context.V, context.accepted = moved, context.V
+        self._change = "accept"
+
+    def retreat(self, context: Context) -> None:
+        """Go on from the V and the U that were accepted; see :meth:`Engine.retreat`."""
+        context.V = self._on_first(blocks.extrapolate, context.accepted, context.V, 0.0)
+        self._change = "retreat"
+
+    def reseed(self, context: Context, component: int, values: NDArray[Any]) -> None:
+        """Give a component of V new values; see :meth:`Engine.reseed`."""
+        context.V = self._on_first(blocks.reseed, context.V, component, values)
+
+    def scale(self, context: Context, ratio: NDArray[np.float64]) -> None:
+        """Scale U where it is, and V; see :meth:`Engine.scale`."""
+        with self._level_in_hand():
+            self._holdings.results(self._holdings.on_all(blocks.scale_rows, self._moment(), ratio))
+        context.V = self._on_first(blocks.scale, context.V, ratio)
+
+    def collect(self, context: Context) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Fetch U from all workers and V from the first; see :meth:`Engine.collect`."""
+        with self._level_in_hand():
+            tasks = self._holdings.on_all(blocks.rows_of, self._moment(), context.components)
+            *rows, V = self._holdings.results(
+                [*tasks, self._on_first(blocks.columns, context.V, context.components)]
+            )
+        self._collected = np.concatenate(rows), V
+        return self._collected
+
+    def deflate(self, context: Context) -> None:
+        """Deflate every block where it is; see :meth:`Engine.deflate`."""
+        moment = self._moment()
+        self._level += 1
+        try:
+            states = self._holdings.results(self._holdings.on_all(blocks.deflate, moment, context.V))
+        except LOSSES:
+            states = self._holdings.restore(self._level, self._factors)
+        self._learn(states)
+        self._collected = None
+
+    def replay(self, U: NDArray[Any], V: NDArray[Any]) -> None:
+        """Take a level from every block as after a loss; see :meth:`Engine.replay`."""
+        self._level += 1
+        self._collected = U, V
+        self._learn(self._holdings.restore(self._level, self._factors))
+        self._collected = None
+
+    def _joined(self, sums: list["Future[Any]"]) -> list["Future[Any]"]:
+        """Add neighbours on the worker of the left one, until there are no more than two."""
+        workers = [held.worker for held in self._holdings.held]
+        while len(sums) > 2:  # noqa: PLR2004
+            pairs = [sums[i : i + 2] for i in range(0, len(sums), 2)]
+            workers = workers[::2]
+            sums = [
+                self._holdings.submit(worker, blocks.join_sums, pair) if len(pair) > 1 else pair[0]
+                for worker, pair in zip(workers, pairs, strict=True)
+            ]
+        return sums
+
+    def _on_first(self, task: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+        """Start a task on the worker that has V."""
+        return self._holdings.submit(self._holdings.first, task, *arguments)
+
+    def _moment(self) -> Moment:
+        """Return the time that a task on the blocks belongs to; what was due for U is then on its way."""
+        moment = Moment(self._level, self._attempt, self._change)
+        self._change = "none"
+        return moment
+
+    def _numbers(self, V: "Future[Any]") -> Numbers:
+        """Fetch what is known of V and of the pass before it, once."""
+        if self._known is None or self._known[0] != V.key:
+            with self._level_in_hand():
+                (found,) = self._holdings.results([self._on_first(blocks.numbers, V)])
+            self._known = V.key, found
+        numbers: Numbers = self._known[1]
+        return numbers
+
+    @contextmanager
+    def _level_in_hand(self) -> Iterator[None]:
+        """Turn a loss into a level that must begin again, once everything is there for it."""
+        try:
+            yield
+        except LOSSES as error:
+            self._learn(self._holdings.restore(self._level, self._recall))
+            raise LevelLost from error
+
+    def _factors(self, level: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return U and V of a level that is finished or being finished."""
+        if level == self._level - 1 and self._collected is not None:
+            return self._collected
+        return self._recall(level)
+
+    def _learn(self, states: list[State]) -> None:
+        self._norm2 = float(np.concatenate([state.norms for state in states]).sum())
+        self._nnz = sum(state.nnz for state in states)

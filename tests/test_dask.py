@@ -1,0 +1,383 @@
+"""The engine on Dask, on real processes: equal to the local engine, and what goes wrong on a cluster."""
+
+import socket
+import time
+from contextlib import contextmanager
+from copy import copy
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from tests import graphs
+from tests.cluster import Processes
+
+from boostne import BoostNE
+from boostne.connectivity import WalkColumns
+from boostne.connectivity.rows import MatrixRows, RowCollector, collect_rows
+from boostne.engines import blocks, cluster
+from boostne.engines.blocks import BlockLostError, Moment, Place
+from boostne.engines.cluster import connect, local_cluster
+from boostne.engines.partition import even_cuts, places
+from boostne.errors import ClusterError, MemoryLimitError, ParameterError
+from boostne.kernels.sharded import ShardedCSR
+
+distributed = pytest.importorskip("distributed")
+
+SETTINGS = {"dimensions": 12, "levels": 3, "window": 3, "max_iter": 12}
+
+
+@contextmanager
+def processes(folder, workers):
+    made = Processes(folder, workers)
+    try:
+        yield made
+    finally:
+        made.stop()
+        assert all(process.poll() is not None for process in [made.scheduler, *made.workers.values()])
+
+
+@contextmanager
+def client_of(made, workers):
+    client = connect(made.address)
+    try:
+        if workers:
+            client.wait_for_workers(workers, timeout=60)
+        yield client
+    finally:
+        client.close()
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory):
+    """Two workers."""
+    with processes(tmp_path_factory.mktemp("pair"), 2) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def client(pair):
+    with client_of(pair, 2) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def graph():
+    """Nodes of very different degrees, so that even rows are not even shares; X has several shards."""
+    return graphs.planted_partition([100, 300, 800], 0.08, 0.004, seed=3)[0]
+
+
+def local(graph, **changes):
+    return BoostNE(**{**SETTINGS, **changes}).fit(graph)
+
+
+def on(client, graph, progress=lambda _: None, **changes):
+    return BoostNE(**{**SETTINGS, **changes}, engine="dask", client=client).fit(graph, progress=progress)
+
+
+def assert_same(model, expected):
+    """Equal to the last bit, in everything that was learned."""
+    np.testing.assert_array_equal(model.embedding_.vectors, expected.embedding_.vectors)
+    np.testing.assert_array_equal(model.context_, expected.context_)
+    np.testing.assert_array_equal(model.residual_norms_, expected.residual_norms_)
+    np.testing.assert_array_equal(model.nnz_, expected.nnz_)
+    np.testing.assert_array_equal(model.n_iter_, expected.n_iter_)
+    for ours, theirs in zip(model.objective_, expected.objective_, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+class TestEqualToTheLocalEngine:
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {},
+            {"dtype": "float64", "threads": 2},
+            {"approximation": "push", "max_per_row": 50},
+            {"approximation": "spectral", "eigenpairs": 40},
+            {"connectivity": "common-neighbours"},
+            {"tol": 0.0, "max_iter": 3, "dimensions": 9},
+        ],
+        ids=["exact", "float64", "push", "spectral", "another matrix", "out of passes"],
+    )
+    def test_to_the_last_bit(self, client, graph, changes):
+        expected = local(graph, **changes)
+        model = on(client, graph, **changes)
+        assert_same(model, expected)
+        assert model.residual_norms_[-1] < 0.9 * model.residual_norms_[0]
+
+    def test_a_checkpoint_begun_here_is_finished_there(self, client, graph, tmp_path):
+        expected = local(graph, checkpoint=tmp_path)
+        for number in (2, 3):
+            (tmp_path / f"level-{number:02d}.npz").unlink()
+        assert_same(on(client, graph, checkpoint=tmp_path), expected)
+        assert (tmp_path / "level-03.npz").exists()
+
+    def test_the_matrix_has_more_than_one_shard(self, graph):
+        X = BoostNE(**SETTINGS).connectivity_matrix(graph)
+        assert ShardedCSR.from_csr(X).n_shards >= 4
+
+    def test_a_graph_too_small_to_share(self, client):
+        assert_same(
+            on(client, graphs.karate(), dimensions=4, levels=2),
+            local(graphs.karate(), dimensions=4, levels=2),
+        )
+
+    def test_the_workers_keep_nothing(self, client, graph):
+        on(client, graph, levels=1)
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            held = client.run(lambda dask_worker: list(dask_worker.data))
+            if not any(held.values()):
+                return
+            time.sleep(0.1)
+        pytest.fail(f"results left on the workers: {held}")
+
+    def test_an_address_for_a_client_on_the_command_line(self, pair, tmp_path):
+        from boostne.cli.program import program
+
+        files = []
+        for name, options in {"local": [], "dask": ["--scheduler", pair.address]}.items():
+            files.append(tmp_path / f"{name}.npz")
+            command = [
+                "embed",
+                "karate",
+                "-o",
+                str(files[-1]),
+                "--dimensions",
+                "4",
+                "--levels",
+                "2",
+                *options,
+            ]
+            result = CliRunner().invoke(program, command, catch_exceptions=False)
+            assert result.exit_code == 0, result.output
+        with np.load(files[0]) as ours, np.load(files[1]) as theirs:
+            np.testing.assert_array_equal(ours["vectors"], theirs["vectors"])
+
+
+def test_a_cluster_of_one_s_own(graph):
+    with local_cluster(2) as address:
+        model = on(address, graphs.karate(), dimensions=4, levels=2)
+    assert_same(model, local(graphs.karate(), dimensions=4, levels=2))
+    with pytest.raises(ClusterError, match="no Dask scheduler answers"):
+        connect(address)
+
+
+class TestFaults:
+    def test_workers_killed_in_the_middle(self, graph, tmp_path):
+        # One while X is built, the first one (it has V) and another in the middle of a level.
+        expected = local(graph)
+        with processes(tmp_path, 3) as made, client_of(made, 3) as client:
+            workers = client.scheduler_info()["workers"]
+            by_address = [workers[address]["name"] for address in sorted(workers)]
+            due = {"on the workers": by_address[2], "level 2/3, pass 3": by_address[0]}
+            killed = []
+
+            def kill(progress):
+                for moment, name in due.items():
+                    if progress.detail.startswith(moment) and name not in killed:
+                        killed.append(name)
+                        made.kill(name)
+
+            model = on(client, graph, kill)
+        assert len(killed) == 2
+        assert_same(model, expected)
+
+    def test_one_worker_after_the_other(self, graph, tmp_path, monkeypatch):
+        # The only worker dies, and another one comes later.
+        expected = local(graph)
+        with processes(tmp_path, 1) as made, client_of(made, 1) as client:
+            replaced = []
+
+            def replace(progress):
+                if progress.detail.startswith("level 3/3, pass 2") and not replaced:
+                    replaced.append(made.kill(next(iter(made.workers))))
+                    made.add_worker()
+
+            assert_same(on(client, graph, replace), expected)
+            assert replaced
+
+            def kill(progress):
+                if progress.detail.startswith("level 2/3"):
+                    for name in list(made.workers):
+                        made.kill(name)
+
+            monkeypatch.setattr(cluster, "REPLACEMENT_SECONDS", 2)
+            with pytest.raises(
+                ClusterError, match=r"none of the 0 left .* has the \d+ MB that its rows need"
+            ):
+                on(client, graph, kill)
+
+    def test_the_scheduler_goes_away(self, graph, tmp_path):
+        with processes(tmp_path, 1) as made, client_of(made, 1) as client:
+
+            def kill(progress):
+                if progress.detail.startswith("level 2/3"):
+                    made.scheduler.kill()
+
+            begin = time.monotonic()
+            with pytest.raises(ClusterError, match=f"the scheduler at {made.address} went away"):
+                on(client, graph, kill)
+            assert time.monotonic() - begin < 60
+
+    @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+    def test_numbers_that_run_over_are_seen(self, client):
+        with pytest.raises(FloatingPointError, match="no longer finite"):
+            on(client, graphs.karate(), connectivity=np.full((34, 34), 1e30), dimensions=4, levels=2)
+
+
+class TestRefused:
+    @pytest.mark.parametrize("listening", [False, True])
+    def test_an_address_that_does_not_answer(self, graph, listening):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]
+            if not listening:
+                server.close()
+            begin = time.monotonic()
+            with pytest.raises(ClusterError, match=f"no Dask scheduler answers at tcp://127.0.0.1:{port}"):
+                on(f"tcp://127.0.0.1:{port}", graph)
+        assert time.monotonic() - begin < 15
+
+    def test_an_address_that_is_none(self, graph):
+        with pytest.raises(ClusterError, match="no Dask scheduler answers at nowhere"):
+            on("nowhere", graph)
+
+    def test_workers_with_another_version(self, graph, tmp_path):
+        # The metadata is what an installation of that version would have.
+        metadata = tmp_path / "other" / "boostne-0.0.7.dist-info"
+        metadata.mkdir(parents=True)
+        (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: boostne\nVersion: 0.0.7\n")
+        with processes(tmp_path, 0) as made:
+            made.add_worker(PYTHONPATH=str(metadata.parent))
+            with (
+                client_of(made, 1) as client,
+                pytest.raises(ClusterError, match=r"has 0\.0\.7; install boostne=="),
+            ):
+                on(client, graph)
+
+    def test_no_workers_and_workers_too_small(self, graph, tmp_path, monkeypatch):
+        monkeypatch.setattr(cluster, "WORKERS_SECONDS", 1)
+        with processes(tmp_path, 0) as made, client_of(made, 0) as client:
+            with pytest.raises(
+                ClusterError, match=f"has no workers; start some with: dask worker {made.address}"
+            ):
+                on(client, graph)
+            made.add_worker("--memory-limit", "400MB")
+            wide = {"dimensions": 128, "levels": 1, "window": 1, "approximation": "exact"}
+            client.wait_for_workers(1, timeout=60)
+            with pytest.raises(
+                MemoryLimitError, match=r"need about \d+ MB on each of 1 workers; tcp.* room for"
+            ):
+                on(client, graphs.random_graph(30_000, 4), **wide)
+
+    def test_a_closed_client(self, pair, graph):
+        client = connect(pair.address)
+        client.close()
+        with pytest.raises(ClusterError, match="the client is closed; open a new one"):
+            on(client, graph)
+
+    def test_things_that_are_no_client(self, graph):
+        with pytest.raises(ParameterError, match=r"client must be a distributed\.Client or the address"):
+            on(7, graph)
+        with pytest.raises(ParameterError, match="needs a cluster"):
+            on(None, graph)
+        with pytest.raises(ParameterError, match="client is for engine='dask'"):
+            BoostNE(client="tcp://127.0.0.1:1").fit(graph)
+
+    def test_the_command_line(self, tmp_path):
+        from boostne.cli.program import run
+
+        output = ["-o", str(tmp_path / "out.npz")]
+        assert run(["embed", "karate", *output, "--workers", "1", "--scheduler", "x"]) == 2
+        assert run(["embed", "karate", *output, "--method", "netmf", "--workers", "1"]) == 1
+        assert not list(tmp_path.iterdir())
+
+
+class TestPartition:
+    def test_shares_of_entries_not_of_rows(self):
+        counts = np.repeat([1000.0, 10.0], [100, 10_000])
+        first, second = even_cuts(counts, 2)
+        assert first.stop == second.start
+        assert abs(counts[: first.stop].sum() - counts.sum() / 2) <= 1000
+
+    def test_the_shards_are_those_of_the_whole_matrix(self, graph):
+        X = BoostNE(**SETTINGS).connectivity_matrix(graph)
+        for workers in (1, 2, 3, 4):
+            found = places(np.diff(X.indptr), X.shape[1], workers)
+            cuts = [0, *(int(cut) + place.rows.start for place in found for cut in place.cuts[1:])]
+            np.testing.assert_array_equal(cuts, ShardedCSR.from_csr(X).cuts)
+            assert len(found) == workers
+            assert [place.first_shard for place in found] == sorted({place.first_shard for place in found})
+
+    def test_more_workers_than_shards_get_shards_of_their_own(self):
+        found = places(np.full(10_000, 400), 10_000, 40)
+        assert len(found) == 40
+        assert found[-1].rows.stop == 10_000
+
+
+class TestBlocks:
+    rows = range(40, 90)
+    place = Place(rows, np.array([0, 20, 50]), 2)
+
+    @pytest.fixture
+    def source(self):
+        return WalkColumns(graphs.random_graph(120, 6), window=3, negative=1, dtype="float32")
+
+    @pytest.mark.parametrize(
+        "drafted",
+        [range(40, 90), range(50, 70), range(20, 60), range(60, 110), range(30), range(100, 120)],
+    )
+    def test_from_a_draft_for_another_place(self, source, drafted):
+        X = collect_rows(source)
+        missing = np.diff(X.indptr)[self.rows.start : drafted.start]
+        draft = blocks.draft_rows(source, drafted, 1)
+        block = blocks.build_block(source, self.place, 1, draft, missing)
+        built = blocks.build_block(source, self.place, 1)
+        for made in (block, built):
+            assert (made.R.to_csr() != X[40:90]).nnz == 0
+            assert made.R.first_shard == 2
+            assert made.R.n_shards == 2
+        np.testing.assert_array_equal(block.norms, built.norms)
+
+    def test_a_task_out_of_date_is_refused(self, source):
+        block = blocks.build_block(source, self.place, 1)
+        block.rows_at(Moment(0, 1, "begin"), 8)[:] = 3
+        block.rows_at(Moment(0, 1, "accept"), 8)[:] = 5
+        assert (block.rows_at(Moment(0, 1, "retreat"), 8) == 3).all()
+        for late in (
+            Moment(0, 0),
+            Moment(1, 1),
+            Moment(0, 2, "accept"),
+            Moment(0, 1, "begin"),
+            Moment(1, 2, "begin"),
+        ):
+            if late != Moment(0, 1, "begin"):
+                with pytest.raises(BlockLostError):
+                    block.rows_at(late, 8)
+        assert not block.rows_at(Moment(0, 2, "begin"), 8).any()
+
+    def test_a_level_is_taken_once(self, source):
+        block = blocks.build_block(source, self.place, 1)
+        U, V = np.ones((50, 3), "float32") / 9, np.ones((120, 3), "float32")
+        first = blocks.deflate_again(block, 0, U, V)
+        again = blocks.deflate_again(block, 0, U, V)
+        assert first.level == again.level == 1
+        np.testing.assert_array_equal(first.norms, again.norms)
+        assert first.norms.sum() < blocks.build_block(source, self.place, 1).norms.sum()
+
+    def test_a_block_does_not_travel(self, source):
+        with pytest.raises(TypeError, match="stays on the worker"):
+            copy(blocks.build_block(source, self.place, 1))
+
+    def test_the_rows_of_a_matrix(self, source):
+        X = collect_rows(source)
+        assert (collect_rows(MatrixRows(X)) != X).nnz == 0
+
+    def test_a_collector_loses_and_gains_rows_in_front(self):
+        collector = RowCollector(5, np.float64)
+        row = lambda *at: (np.array(at, np.int32), np.array(at, float) + 1)  # noqa: E731
+        collector.extend([row(0, 1), row(), row(2), row(3, 4)])
+        collector.keep(1, 3)
+        collector.prepend(np.array([1, 2]), [[row(4)], [row(0, 3)]])
+        np.testing.assert_array_equal(collector.counts, [1, 2, 0, 1])
+        expected = [[0, 0, 0, 0, 5], [1, 0, 0, 4, 0], [0] * 5, [0, 0, 3, 0, 0]]
+        np.testing.assert_array_equal(collector.finish().toarray(), expected)
