@@ -6,8 +6,9 @@ from tests import graphs
 from tests.test_kernels import NATIVE
 
 from boostne.kernels import get_kernels, skipgram
-from boostne.kernels.reference_skipgram import Random, edge_pairs, walk_pairs
+from boostne.kernels.reference_skipgram import edge_pairs, walk_pairs
 from boostne.kernels.skipgram import AliasTable, Edges, Noise, SkipGram, number_of_parts
+from boostne.kernels.splitmix import SplitMix
 from boostne.models.line import edges_of
 
 RATES = (0.2, 0.05)  # large, so that a fault shows
@@ -187,7 +188,7 @@ class TestNoise:
 class TestPairs:
     def test_edges_come_as_often_as_they_weigh(self):
         graph = graphs.weighted()
-        pairs = list(edge_pairs(edges_of(graph), 20_000, Random(5)))
+        pairs = list(edge_pairs(edges_of(graph), 20_000, SplitMix(5)))
         counts = np.zeros((6, 6))
         np.add.at(counts, tuple(np.transpose(pairs)), 1)
         expected = graphs.dense(graph)
@@ -195,11 +196,11 @@ class TestPairs:
 
     def test_the_window_is_drawn_from_one_to_the_widest(self):
         walk = np.arange(400, dtype=np.int32)[None]
-        apart = np.array([abs(u - v) for u, v in walk_pairs(walk, 4, Random(1))])
+        apart = np.array([abs(u - v) for u, v in walk_pairs(walk, 4, SplitMix(1))])
         counts = np.bincount(apart, minlength=6)
         assert counts[0] == counts[5] == 0
         np.testing.assert_allclose(counts[1:5] / counts[1], [1, 0.75, 0.5, 0.25], atol=0.08)
 
     def test_padding_is_no_node(self):
         walks = np.array([[4, 5, -1, -1], [6, -1, -1, -1], [-1, -1, -1, -1]], np.int32)
-        assert sorted(walk_pairs(walks, 3, Random(1))) == [(4, 5), (5, 4)]
+        assert sorted(walk_pairs(walks, 3, SplitMix(1))) == [(4, 5), (5, 4)]

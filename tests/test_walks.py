@@ -89,7 +89,7 @@ class TestTwins:
         random = Random(0, 0)
         random._state = 1234567
         expected = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431]
-        assert [random._next() for _ in range(4)] == expected
+        assert [random.next() for _ in range(4)] == expected
 
 
 class TestRows:

@@ -7,30 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.kernels.skipgram import SHARD_PAIRS, SHARDS, Edges, SkipGram
+from boostne.kernels.splitmix import SplitMix
 
 Pair = tuple[int, int]
-MASK = 2**64 - 1
 HALF = 2**32
 
 
-class Random:
-    """The generator splitmix64."""
-
-    def __init__(self, state: int) -> None:
-        self.state = state & MASK
-
-    def next(self) -> int:
-        """Return 64 random bits."""
-        self.state = (self.state + 0x9E3779B97F4A7C15) & MASK
-        z = self.state
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & MASK
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EB & MASK
-        return z ^ (z >> 31)
-
-
-def stream(seed: int, shard: int, block: int) -> Random:
+def stream(seed: int, shard: int, block: int) -> SplitMix:
     """Random numbers of their own for every shard and block."""
-    return Random(Random(Random(seed + shard).next() + block).next())
+    return SplitMix(SplitMix(SplitMix(seed + shard).next() + block).next())
 
 
 def place_of(random: int, size: int) -> int:
@@ -38,7 +23,7 @@ def place_of(random: int, size: int) -> int:
     return (random >> 32) * size >> 32
 
 
-def walk_pairs(walks: NDArray[np.int32], window: int, random: Random) -> Iterator[Pair]:
+def walk_pairs(walks: NDArray[np.int32], window: int, random: SplitMix) -> Iterator[Pair]:
     """Give the pairs of nodes that are near each other on a walk; for every centre the window is drawn anew."""
     for walk in walks:
         nodes = [int(node) for node in walk if node >= 0]
@@ -49,7 +34,7 @@ def walk_pairs(walks: NDArray[np.int32], window: int, random: Random) -> Iterato
                     yield nodes[j], centre
 
 
-def edge_pairs(edges: Edges, samples: int, random: Random) -> Iterator[Pair]:
+def edge_pairs(edges: Edges, samples: int, random: SplitMix) -> Iterator[Pair]:
     """Give the ends of edges drawn by their weights."""
     for _ in range(samples):
         bits = random.next()
@@ -65,7 +50,7 @@ def train_walks(
     """Train on the pairs of walks, some walks a shard."""
     size = max(SHARD_PAIRS * model.noise.n_parts // (walks.shape[1] * (window + 1)), 1)
 
-    def pairs(shard: int, random: Random) -> Iterator[Pair]:
+    def pairs(shard: int, random: SplitMix) -> Iterator[Pair]:
         return walk_pairs(walks[shard * size : (shard + 1) * size], window, random)
 
     train(model, pairs, -(-len(walks) // size), rates, seed)
@@ -77,7 +62,7 @@ def train_edges(
     """Train on drawn edges, some of them a shard."""
     size = SHARD_PAIRS * model.noise.n_parts
 
-    def pairs(shard: int, random: Random) -> Iterator[Pair]:
+    def pairs(shard: int, random: SplitMix) -> Iterator[Pair]:
         return edge_pairs(edges, min(size, samples - shard * size), random)
 
     train(model, pairs, -(-samples // size), rates, seed)
@@ -85,7 +70,7 @@ def train_edges(
 
 def train(
     model: SkipGram,
-    pairs: Callable[[int, Random], Iterator[Pair]],
+    pairs: Callable[[int, SplitMix], Iterator[Pair]],
     n_shards: int,
     rates: tuple[float, float],
     seed: int,
@@ -112,7 +97,7 @@ def train(
                 train_pairs(model, block, b, rate, stream(seed, shard, a * P + b))
 
 
-def train_pairs(model: SkipGram, pairs: list[Pair], part: int, rate: np.float32, random: Random) -> None:
+def train_pairs(model: SkipGram, pairs: list[Pair], part: int, rate: np.float32, random: SplitMix) -> None:
     """One step of gradient descent for each pair (u, v) on ``-log σ(U_u · V_v) - Σ log σ(-U_u · V_negative)``.
 
     All scores are taken before anything moves. A negative that is v itself does not count.

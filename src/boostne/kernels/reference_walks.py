@@ -5,34 +5,24 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from boostne.kernels.splitmix import GOLDEN, WORD, SplitMix, mix
+
 TRIES = 32  # kTries of walks.cpp
-_GOLDEN = 0x9E3779B97F4A7C15
-_WORD = (1 << 64) - 1
 
 
-def _mix(z: int) -> int:
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _WORD
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _WORD
-    return z ^ (z >> 31)
-
-
-class Random:
-    """The generator splitmix64, started at a place that depends on the seed and on the number of the walk."""
+class Random(SplitMix):
+    """Random numbers of a walk, which depend on the seed and on the number of the walk."""
 
     def __init__(self, seed: int, walk: int) -> None:
-        self._state = _mix(_mix(seed & _WORD) + _GOLDEN * walk & _WORD)
-
-    def _next(self) -> int:
-        self._state = self._state + _GOLDEN & _WORD
-        return _mix(self._state)
+        super().__init__(mix(mix(seed & WORD) + GOLDEN * walk & WORD))
 
     def below(self, n: int) -> int:
         """Return an integer below ``n``."""
-        return self._next() * n >> 64
+        return self.next() * n >> 64
 
     def uniform(self) -> float:
         """Return a number of at least 0 and below 1."""
-        return (self._next() >> 11) * 2.0**-53
+        return (self.next() >> 11) * 2.0**-53
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "random.h"
+
 namespace boostne {
 
 struct Noise {  // alias table over the nodes from which negatives are drawn
@@ -28,14 +30,6 @@ struct TrainPairs {  // one step of gradient descent for each of some pairs, at 
 };
 
 constexpr int kTargets = 8;  // rows of V scored and updated side by side
-
-// Sebastiano Vigna's splitmix64. Static: every instruction set has its own copy.
-static inline uint64_t next_random(uint64_t& state) {
-  uint64_t z = (state += 0x9e3779b97f4a7c15u);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
 
 // A number below `size`, from the high half of a random number.
 static inline int64_t place_of(uint64_t random, int64_t size) {

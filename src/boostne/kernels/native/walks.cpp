@@ -14,6 +14,7 @@
 
 #include "api.h"
 #include "parallel.h"
+#include "random.h"
 
 namespace boostne {
 namespace {
@@ -23,7 +24,6 @@ constexpr int64_t kTogether = 32;       // walks that one thread advances side b
 constexpr int64_t kWalksPerTask = 512;  // a multiple of kTogether
 constexpr int32_t kNone = -1;
 
-// The generator splitmix64 of Steele, Lea and Flood.
 class Random {
  public:
   Random() = default;
@@ -31,23 +31,13 @@ class Random {
 
   // Below n. The bias is at most n / 2^64.
   int64_t below(int64_t n) {
-    return static_cast<int64_t>(static_cast<unsigned __int128>(next()) * static_cast<uint64_t>(n) >> 64);
+    return static_cast<int64_t>(static_cast<unsigned __int128>(next_random(state_)) * static_cast<uint64_t>(n) >> 64);
   }
 
   // At least 0, below 1.
-  double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+  double uniform() { return static_cast<double>(next_random(state_) >> 11) * 0x1p-53; }
 
  private:
-  static constexpr uint64_t kGolden = 0x9E3779B97F4A7C15;
-
-  static uint64_t mix(uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-    return z ^ (z >> 31);
-  }
-
-  uint64_t next() { return mix(state_ += kGolden); }
-
   uint64_t state_ = 0;
 };
 
