@@ -118,7 +118,7 @@ class TestParameters:
             ({"dtype": "nonsense"}, "dtype must be float32 or float64; got 'nonsense'"),
             ({"threads": 0}, "threads must be an integer of at least 1; got 0"),
             ({"threads": -1}, "threads must be an integer of at least 1; got -1"),
-            ({"engine": "abacus"}, "engine must be one of 'local'.*got 'abacus'"),
+            ({"engine": "abacus"}, "engine must be one of 'local', 'cuda', 'dask', 'auto'.*got 'abacus'"),
             ({"tol": -1e-4}, "tol must be a number at least 0; got -0.0001"),
             ({"tol": np.nan}, "tol must be a number at least 0; got nan"),
             ({"max_iter": 0}, "max_iter must be an integer of at least 1; got 0"),

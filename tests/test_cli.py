@@ -449,7 +449,7 @@ def test_methods(inside):
     rows = {row["method"]: row for row in json.loads(inside("methods", "--json").stdout)}
     assert set(rows) == set(METHODS)
     row = rows["boostne"]
-    assert (row["weights"], row["direction"], row["engines"]) == (True, False, ["local", "dask"])
+    assert (row["weights"], row["direction"], row["engines"]) == (True, False, ["local", "cuda", "dask"])
     assert rows["hope"]["direction"]
 
 

@@ -30,3 +30,7 @@ class CheckpointError(BoostneError, ValueError):
 
 class ClusterError(BoostneError, RuntimeError):
     """A cluster that does not answer, went away or does not fit: no workers, other versions, a closed client."""
+
+
+class EngineError(BoostneError, RuntimeError):
+    """An engine that this machine cannot run: a library or a device is missing."""

@@ -360,6 +360,8 @@ def _summary(name: str, graph: "Graph", model: Any, output: str, seconds: float)
                 f"to at most {model.max_per_row_:,} entries a row, ε = {model.epsilon_:.2g}; of the walks' mass "
                 f"{model.dropped_mass_.mean():.0%} was dropped, {model.dropped_mass_.max():.0%} at most"
             )
+    if getattr(model, "engine_", "local") != "local":
+        lines["engine"] = model.engine_
     size = format_bytes(Path(output).stat().st_size)
     return lines | {"written": f"{output} ({size}) after {duration(seconds)}"}
 

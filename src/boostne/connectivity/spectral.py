@@ -37,8 +37,7 @@ def leading_eigenpairs(
     All components share the eigenvalue 1, which says no more than "this component"; an h that is not above their
     number is refused.
     """
-    components = _components(graph)
-    _check_eigenpairs(n_eigenpairs, graph.n_nodes, len(components))
+    components = check_eigenpairs(graph, n_eigenpairs)
     return component_eigenpairs(graph, n_eigenpairs, seed, components, threads)
 
 
@@ -80,7 +79,10 @@ def _components(graph: Graph) -> list[NDArray[np.int64]]:
     ]
 
 
-def _check_eigenpairs(n_eigenpairs: int, n_nodes: int, n_components: int) -> None:
+def check_eigenpairs(graph: Graph, n_eigenpairs: int) -> list[NDArray[np.int64]]:
+    """Return the nodes of each connected component that has an edge; an h that suits them not is an error."""
+    components = _components(graph)
+    n_nodes, n_components = graph.n_nodes, len(components)
     if n_eigenpairs >= n_nodes:
         raise ParameterError(
             f"eigenpairs must be below the number of nodes, {n_nodes}; got {n_eigenpairs}. "
@@ -91,6 +93,7 @@ def _check_eigenpairs(n_eigenpairs: int, n_nodes: int, n_components: int) -> Non
             f"eigenpairs must be well above the number of connected components, {n_components}; got "
             f"{n_eigenpairs}. Raise eigenpairs, or use approximation='exact'"
         )
+    return components
 
 
 @dataclass(frozen=True)
@@ -160,10 +163,25 @@ def spectral_rows(
     graph: Graph, *, window: int, negative: float, eigenpairs: int, dtype: Any, seed: int, threads: int
 ) -> SpectralRows:
     """Solve for the eigenpairs and return what makes X from them; parameters as in :func:`spectral_deepwalk`."""
-    values, vectors = leading_eigenpairs(graph, eigenpairs, seed, threads)
+    pairs = leading_eigenpairs(graph, eigenpairs, seed, threads)
+    return SpectralRows(
+        spectral_factor(graph, *pairs, window=window, negative=negative, dtype=dtype), threads
+    )
+
+
+def spectral_factor(
+    graph: Graph,
+    values: NDArray[np.float64],
+    vectors: NDArray[np.float64],
+    *,
+    window: int,
+    negative: float,
+    dtype: Any,
+) -> NDArray[Any]:
+    """Return F, of which ``X = log max(F F^T, 1)``; see :class:`SpectralRows`."""
     scale = np.sqrt(graph.volume / negative * window_filter(values, window))
-    F = (inverse_root_degrees(graph)[:, None] * vectors * scale).astype(dtype)
-    return SpectralRows(F, threads)
+    factor: NDArray[Any] = (inverse_root_degrees(graph)[:, None] * vectors * scale).astype(dtype)
+    return factor
 
 
 def spectral_deepwalk(

@@ -1,6 +1,8 @@
 """BoostNE: a multi-level embedding by boosted non-negative matrix factorisation."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -19,6 +21,7 @@ from boostne.kernels import Kernels, available_threads, get_kernels
 from boostne.memory import Room, room_within
 from boostne.models.base import Capabilities, NodeEmbedder
 from boostne.models.estimate import TYPICAL_PASSES, Estimate, Sample, Workload, estimate
+from boostne.models.loading import AUTO, CUDA, DeviceMatrix, load_gpu
 from boostne.models.parameters import check_dtype, check_integer, check_number, seed_from
 from boostne.models.resuming import Matrix, kept_choice, kept_matrix, open_checkpoint
 from boostne.models.targets import DEEPWALK, NODE2VEC, Connectivity, Options, build_target, check_name
@@ -58,7 +61,7 @@ class BoostNE(NodeEmbedder):
     approximation : {"auto", "exact", "spectral", "push"}, default="auto"
         Form of DeepWalk's X. "exact" builds it as it stands, "spectral" from the leading eigenpairs, as the paper
         did, "push" keeps the strongest entries of each row, for large graphs. "auto" is "exact" where that fits
-        into memory, and "push" where it does not.
+        into memory, and "push" where it does not; on a GPU it is "exact".
     eigenpairs : int, default=256
         h, for the spectral form; above the number of connected components.
     epsilon : float, optional
@@ -82,8 +85,10 @@ class BoostNE(NodeEmbedder):
         Passes a level at most.
     dtype : {"float32", "float64"}, default="float32"
         Precision of X and of the vectors.
-    engine : {"local", "dask"}, default="local"
-        Where the residual lives: in this machine's memory, or on the workers of a Dask cluster.
+    engine : {"local", "cuda", "dask", "auto"}, default="local"
+        Where the residual lives: in this machine's memory, on its GPU (needs the extra ``gpu``), or on the workers of
+        a Dask cluster. "auto" takes the GPU where there is one and X fits it, else the local engine; see
+        ``engine_``.
     client : distributed.Client or str, optional
         For "dask": a client or the address of a scheduler; by default the client that was made last.
     threads : int, optional
@@ -94,6 +99,8 @@ class BoostNE(NodeEmbedder):
 
     Attributes
     ----------
+    engine_ : str
+        The engine that did the work: "local", "cuda" or "dask".
     embedding_ : Embedding
         Vectors (n, d) with the ids of their nodes; row i belongs to ``embedding_.nodes[i]``.
     context_ : ndarray of shape (n, d)
@@ -141,7 +148,7 @@ class BoostNE(NodeEmbedder):
     capabilities = Capabilities(
         weights=True,
         direction=False,
-        engines=("local", "dask"),
+        engines=("local", "cuda", "dask"),
         cost="X: T·m·n, levels: passes·nnz(X)·d/k",
         paper="Li, Wu, Liu 2019",
     )
@@ -166,7 +173,7 @@ class BoostNE(NodeEmbedder):
         tol: float = 2e-4,
         max_iter: int = 100,
         dtype: Any = "float32",
-        engine: Literal["local", "dask"] = "local",
+        engine: Literal["local", "cuda", "dask", "auto"] = "local",
         client: Any = None,
         threads: int | None = None,
         random_state: Any = 0,
@@ -222,14 +229,7 @@ class BoostNE(NodeEmbedder):
         seed = seed_from(self.random_state)
         settings = self._settings()
         checkpoint = open_checkpoint(self, graph, seed)
-        with make_engine(
-            self.engine,
-            threads=self.threads,
-            client=self.client,
-            components=settings.components,
-            recall=self._recall,
-        ) as engine:
-            self._load(engine, graph, report, seed, checkpoint)
+        with self._loaded_engine(graph, report, seed, checkpoint) as engine:
             vectors = np.empty((graph.n_nodes, self.dimensions), self.dtype)
             self._prepare(engine, vectors)
             start = random_start(seed, engine, settings.components)
@@ -240,6 +240,49 @@ class BoostNE(NodeEmbedder):
                     checkpoint.save_level(i + 1, level)
                 self._store(level, vectors, i * settings.components)
         return vectors, np.full(self.levels, settings.components)
+
+    @contextmanager
+    def _loaded_engine(
+        self, graph: Graph, report: Report, seed: int, checkpoint: Checkpoint | None
+    ) -> Iterator[Engine]:
+        gpu = self._on_gpu(graph, report, seed, checkpoint) if self.engine in (CUDA, AUTO) else None
+        if gpu is not None:
+            self.engine_ = CUDA
+            yield gpu
+            return
+        self.engine_ = "local" if self.engine == AUTO else self.engine
+        with make_engine(
+            self.engine_,
+            threads=self.threads,
+            client=self.client,
+            components=self._settings().components,
+            recall=self._recall,
+        ) as engine:
+            self._load(engine, graph, report, seed, checkpoint)
+            yield engine
+
+    def _on_gpu(
+        self, graph: Graph, report: Report, seed: int, checkpoint: Checkpoint | None
+    ) -> Engine | None:
+        """Return the GPU's engine with X; "auto" may get none."""
+        choice = self._choice_on_gpu(checkpoint)
+        on_device = None
+        if choice is not None:
+            on_device = DeviceMatrix(graph, self._walk_options(), choice.form, self.dtype, seed)
+        engine = load_gpu(
+            self.engine, lambda: self._connectivity(graph, report, seed, checkpoint), on_device, report
+        )
+        if engine is not None and choice is not None:
+            self._note(kept_choice(checkpoint, lambda: choice), None)
+        return engine
+
+    def _choice_on_gpu(self, checkpoint: Checkpoint | None) -> Choice | None:
+        """Return the form of X if it is one that is built on the GPU."""
+        if not self._is(DEEPWALK) or self.keep_matrix:
+            return None
+        kept = checkpoint.notes() if checkpoint is not None else None
+        form = kept["form"] if kept is not None else self.approximation
+        return None if form == "push" else Choice("spectral" if form == "spectral" else "exact")
 
     def _load(
         self, engine: Engine, graph: Graph, report: Report, seed: int, checkpoint: Checkpoint | None
@@ -311,7 +354,7 @@ class BoostNE(NodeEmbedder):
         self._check_widths(graph)
 
     def _check_place(self) -> None:
-        check_choice("engine", self.engine, self.capabilities.engines)
+        check_choice("engine", self.engine, (*self.capabilities.engines, AUTO))
         if self.client is not None and self.engine != "dask":
             raise ParameterError(f"client is for engine='dask'; got engine={self.engine!r}")
         if self.engine == "dask" and (self.memory_limit is not None or self.keep_matrix):
