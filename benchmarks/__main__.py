@@ -18,7 +18,7 @@ NAMES = (
     "skipgram",
     "baselines",
 )
-ON_DEMAND = ("scale", "cluster")  # too long to be run with the others
+ON_DEMAND = ("scale", "cluster", "gpu")  # too long to be run with the others, or not for every machine
 
 
 def main() -> None:

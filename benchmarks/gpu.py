@@ -1,0 +1,232 @@
+"""The GPU engine beside the local one on the same machine: the same results first, then time and memory.
+
+``python -m benchmarks gpu``; needs a GPU. Seconds are medians of calls after the first one in the process, which
+compiles the kernels; X starts from the graph on the host, and the levels end with U and V there.
+"""
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.common import graph_of, save, show, timed
+from boostne import BoostNE, Graph, evaluate, load_dataset
+from boostne.boosting import Level, Settings, boost, random_start
+from boostne.connectivity import WalkColumns, exact_deepwalk
+from boostne.engines import LocalEngine
+from boostne.models.boostne import INNER_SWEEPS
+
+DATASET = "blogcatalog"
+LARGE_NODES, LARGE_EDGES = 100_000, 500_000
+TRAIN = (10, 50, 90)
+REPEATS = 7
+SAME_NORM = 1e-4  # relative difference of residual norms between the engines
+SETTINGS = {"window": 10, "negative": 1.0, "dtype": "float32"}
+
+
+def run() -> None:
+    """Check, then measure."""
+    import torch
+
+    graph = graph_of(DATASET)
+    check(graph)
+    rows = [*compare(graph), *fits(graph)]
+    show(f"{DATASET}, d = 128, k = 8: {torch.cuda.get_device_name()} and the local engine", rows)
+    bandwidth = copy_bandwidth()
+    passes = one_pass(graph, bandwidth)
+    show(f"One pass over R; copying runs at {bandwidth / 1e12:.2f} TB/s", passes)
+    large = [large_graph()]
+    show("A generated graph", large)
+    scores = f1(graph)
+    show("Micro-F1", scores)
+    facts = {"card": torch.cuda.get_device_name(), "torch": torch.__version__, "copy_bytes_per_s": bandwidth}
+    save("gpu", rows, passes=passes, large=large, f1=scores, **facts)
+
+
+def check(graph: Graph) -> None:
+    """Stop unless the engines agree, and the GPU with itself."""
+    local, cuda, again = on_local(graph)[2], on_gpu(graph)[2], on_gpu(graph)[2]
+    for one, other, same in zip(local, cuda, again, strict=True):
+        if one.n_iter != other.n_iter or abs(other.residual_norm / one.residual_norm - 1) > SAME_NORM:
+            raise SystemExit(f"the engines differ: {one.residual_norm} and {other.residual_norm}")
+        if not (np.array_equal(other.U, same.U) and np.array_equal(other.V, same.V)):
+            raise SystemExit("two runs on the GPU differ")
+    engine = built(graph)
+    for level in cuda:
+        engine.replay(level.U, level.V)
+    if engine.nnz != cuda[-1].nnz or engine.norm2**0.5 != cuda[-1].residual_norm:
+        raise SystemExit("replayed levels leave another residual")
+
+
+def compare(graph: Graph) -> list[dict[str, Any]]:
+    """Seconds of X and of the levels on both engines."""
+    theirs, ours = (median_of(run, graph) for run in (on_local, on_gpu))
+    return [row(*of) for of in zip(("exact X", "8 levels", "both"), ours, theirs, strict=True)]
+
+
+def fits(graph: Graph) -> list[dict[str, Any]]:
+    """Seconds of whole fits."""
+    rows = []
+    for form, repeats in (("exact", REPEATS), ("spectral", 3)):
+        seconds = []
+        for engine in ("cuda", "local"):
+            model = BoostNE(approximation=form, engine=engine)
+            if form == "exact" or engine == "cuda":
+                model.fit(graph)
+            seconds.append(timed(partial(model.fit, graph), repeats)[0])
+        rows.append(row(f"BoostNE.fit, {form}", *seconds))
+    return rows
+
+
+def row(what: str, gpu_s: float, local_s: float) -> dict[str, Any]:
+    """One line of the table."""
+    return {"what": what, "gpu_s": gpu_s, "local_s": local_s, "ratio": local_s / gpu_s}
+
+
+def median_of(run: Callable[[Graph], tuple[float, float, list[Level]]], graph: Graph) -> tuple[float, ...]:
+    """Medians of the seconds of X, of the levels and of both."""
+    run(graph)
+    seconds = np.array([run(graph)[:2] for _ in range(REPEATS)])
+    return tuple(np.median(np.column_stack([seconds, seconds.sum(1)]), axis=0).tolist())
+
+
+def on_local(graph: Graph) -> tuple[float, float, list[Level]]:
+    """Seconds of X, seconds of the levels, and these."""
+    begin = time.perf_counter()
+    X = exact_deepwalk(WalkColumns(graph, **SETTINGS))
+    middle = time.perf_counter()
+    engine = LocalEngine()
+    engine.load(X)
+    levels = boosted(engine)
+    return middle - begin, time.perf_counter() - middle, levels
+
+
+def on_gpu(graph: Graph) -> tuple[float, float, list[Level]]:
+    """Seconds of X, seconds of the levels, and these."""
+    import torch
+
+    begin = time.perf_counter()
+    engine = built(graph)
+    torch.cuda.synchronize()
+    middle = time.perf_counter()
+    levels = boosted(engine)
+    return middle - begin, time.perf_counter() - middle, levels
+
+
+def built(graph: Graph, dense_share: float | None = None) -> Any:
+    """Return the GPU's engine with the exact X."""
+    from boostne.connectivity.device import ExactRows
+    from boostne.engines.cuda import DENSE_SHARE, CudaEngine
+
+    engine = CudaEngine(dense_share=DENSE_SHARE if dense_share is None else dense_share)
+    engine.build(ExactRows(graph, device=engine.device, **SETTINGS))
+    return engine
+
+
+def boosted(engine: Any) -> list[Level]:
+    """Return eight levels of sixteen."""
+    model = BoostNE()
+    settings = Settings(model.dimensions // model.levels, model.tol, model.max_iter, INNER_SWEEPS)
+    return list(boost(engine, settings, model.levels, random_start(0, engine, settings.components)))
+
+
+def one_pass(graph: Graph, bandwidth: float) -> list[dict[str, Any]]:
+    """Seconds of the pass over R in either storage, and the share of the bandwidth that reading R takes of it.
+
+    R is read twice in a pass. The products alone leave out the HALS sweeps and the sums.
+    """
+    import torch
+
+    rows = []
+    for storage, share in (("dense", 0.0), ("sparse", 2.0)):
+        engine = built(graph, share)
+        context = engine.begin(random_start(0, engine, 16)(0))
+        n, m = engine.shape
+        size = n * m * 4 if storage == "dense" else engine.nnz * 8
+        (block,) = engine._blocks
+        P = torch.zeros(block.parts, n, 16, device=engine.device)
+        C = torch.zeros(block.transposed_parts, m, 16, device=engine.device)
+
+        def products(block: Any = block, V: Any = context.V, P: Any = P, C: Any = C) -> None:
+            block.matmul(V, P)
+            block.add_transposed_matmul(V, C)
+
+        def whole(factors: Any = context.factors) -> None:
+            factors.sweep(INNER_SWEEPS)
+            factors.update(INNER_SWEEPS)
+
+        for what, work in (("both products", products), ("the pass", whole)):
+            seconds = on_device(work)
+            rows.append(
+                {
+                    "storage": storage,
+                    "what": what,
+                    "R_MB": size / 1e6,
+                    "ms": seconds * 1e3,
+                    "share_of_bandwidth, R read twice": 2 * size / seconds / bandwidth,
+                    "R read once": size / seconds / bandwidth,
+                }
+            )
+    return rows
+
+
+def copy_bandwidth() -> float:
+    """Bytes read and written per second by a large copy on the card."""
+    import torch
+
+    source = torch.rand(1 << 30, device="cuda")
+    target = torch.empty_like(source)
+    return 2 * source.nbytes / on_device(lambda: target.copy_(source))
+
+
+def on_device(work: Callable[[], Any], repeats: int = 20) -> float:
+    """Median of the seconds that the card needs."""
+    import torch
+
+    seconds = []
+    for i in range(repeats + 3):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        work()
+        end.record()
+        end.synchronize()
+        if i >= 3:  # compiled and recorded by then
+            seconds.append(begin.elapsed_time(end) / 1e3)
+    return float(np.median(seconds))
+
+
+def large_graph() -> dict[str, Any]:
+    """X and the levels of a graph whose X has a thousand million entries."""
+    import torch
+
+    rng = np.random.default_rng(0)
+    weight = rng.pareto(2.0, LARGE_NODES) + 1
+    ends = (rng.choice(LARGE_NODES, LARGE_EDGES, p=weight / weight.sum()) for _ in range(2))
+    graph = Graph.from_edges(*ends, nodes=np.arange(LARGE_NODES))
+    torch.cuda.empty_cache()
+    on_gpu(graph)
+    torch.cuda.reset_peak_memory_stats()
+    x_seconds, level_seconds, levels = on_gpu(graph)
+    return {
+        "nodes": graph.n_nodes,
+        "edges": graph.n_edges,
+        "X_s": x_seconds,
+        "levels_s": level_seconds,
+        "passes": sum(level.n_iter for level in levels),
+        "nnz_left": levels[-1].nnz,
+        "peak_GB": torch.cuda.max_memory_allocated() / 1e9,
+    }
+
+
+def f1(graph: Graph) -> list[dict[str, Any]]:
+    """Micro-F1 of both engines' vectors on the same ten splits."""
+    labels = load_dataset(DATASET).labels
+    rows = []
+    for engine in ("local", "cuda"):
+        model = BoostNE(engine=engine).fit(graph)
+        scores = evaluate(model.embedding_, labels, train=TRAIN)
+        means = zip(TRAIN, scores.mean("micro"), strict=True)
+        rows.append({"engine": engine, **{f"{ratio} %": float(mean) for ratio, mean in means}})
+    return rows
