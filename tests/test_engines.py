@@ -1,4 +1,4 @@
-"""What every engine promises, on the local one and on the GPU's, whose code runs here on PyTorch's CPU device."""
+"""What every engine promises, on the local one and on the GPU's; without a GPU, that is PyTorch's CPU device."""
 
 import gc
 import logging
@@ -24,15 +24,16 @@ from boostne.kernels.shard_sums import total, total_in_order
 from boostne.kernels.sharded import ShardedCSR
 from boostne.models import loading
 
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 TOLERANCE = {"float32": 1e-4, "float64": 1e-10}
 ROUNDING = {"float32": 1e-6, "float64": 1e-14}
 ENGINES = {
     "local": LocalEngine,
-    "dense": lambda: CudaEngine("cpu", dense_share=0.0),
-    "sparse": lambda: CudaEngine("cpu", dense_share=2.0),
-    "drops to sparse": lambda: CudaEngine("cpu", dense_share=0.25),
-    "dense blocks": lambda: CudaEngine("cpu", dense_share=0.0, block_entries=700),
-    "sparse blocks": lambda: CudaEngine("cpu", dense_share=2.0, block_entries=300),
+    "dense": lambda: CudaEngine(DEVICE, dense_share=0.0),
+    "sparse": lambda: CudaEngine(DEVICE, dense_share=2.0),
+    "drops to sparse": lambda: CudaEngine(DEVICE, dense_share=0.25),
+    "dense blocks": lambda: CudaEngine(DEVICE, dense_share=0.0, block_entries=700),
+    "sparse blocks": lambda: CudaEngine(DEVICE, dense_share=2.0, block_entries=300),
 }
 
 
@@ -200,7 +201,7 @@ class TestContract:
 
 class TestStorage:
     def test_a_block_that_has_emptied_becomes_sparse(self):
-        engine = CudaEngine("cpu", dense_share=0.25)
+        engine = CudaEngine(DEVICE, dense_share=0.25)
         engine.load(matrix("float32"))
         assert engine.storage == ["dense"]
         list(boost(engine, Settings(4, 1e-4, 30, 3), 4, random_start(0, engine, 4)))
@@ -208,20 +209,20 @@ class TestStorage:
 
     @pytest.mark.parametrize(("share", "kind"), [(0.0, "dense"), (2.0, "sparse")])
     def test_blocks_of_rows(self, share, kind):
-        engine = CudaEngine("cpu", dense_share=share, block_entries=700)
+        engine = CudaEngine(DEVICE, dense_share=share, block_entries=700)
         engine.load(matrix("float32"))
         assert set(engine.storage) == {kind}
         assert len(engine.storage) > 3
 
     def test_what_does_not_fit_is_refused_with_the_numbers(self, monkeypatch):
         monkeypatch.setattr("boostne.engines.cuda._free_memory", lambda device: 10_000)
-        engine = CudaEngine("cpu")
+        engine = CudaEngine(DEVICE)
         message = (
             r"83 × 61 with about [\d,]+ entries.* need about \d+ kB of the GPU's memory; 10 kB is free.*local"
         )
         with pytest.raises(MemoryLimitError, match=message):
             engine.load(matrix("float32"))
-        rows = ExactRows(graphs.karate(), window=3, negative=1, dtype="float32", device="cpu")
+        rows = ExactRows(graphs.karate(), window=3, negative=1, dtype="float32", device=DEVICE)
         with pytest.raises(MemoryLimitError, match="34 × 34 with about"):
             engine.build(rows)
 
@@ -229,7 +230,7 @@ class TestStorage:
         X = sparse.csr_array(sparse.random_array((200, 300), density=0.15, rng=0, dtype=np.float32))
         beside = 4 * 700 * 4
         monkeypatch.setattr("boostne.engines.cuda._free_memory", lambda device: 16 * X.nnz + beside)
-        engine = CudaEngine("cpu", dense_share=0.1, block_entries=700)
+        engine = CudaEngine(DEVICE, dense_share=0.1, block_entries=700)
         engine.load(X)  # dense it would be 240 kB
         assert set(engine.storage) == {"sparse"}
 
@@ -251,10 +252,10 @@ class TestRowsBuiltOnTheDevice:
     def test_exact(self, name, share, dtype):
         graph = graphs.DRAWABLE[name]()
         expected = exact_deepwalk(WalkColumns(graph, window=4, negative=1, dtype=dtype))
-        engine = CudaEngine("cpu", dense_share=share, block_entries=3 * graph.n_nodes)
+        engine = CudaEngine(DEVICE, dense_share=share, block_entries=3 * graph.n_nodes)
         seen = []
         engine.build(
-            ExactRows(graph, window=4, negative=1, dtype=dtype, device="cpu"), lambda *at: seen.append(at)
+            ExactRows(graph, window=4, negative=1, dtype=dtype, device=DEVICE), lambda *at: seen.append(at)
         )
         assert seen[-1] == (graph.n_nodes, graph.n_nodes)
         assert engine.dtype == dtype
@@ -267,10 +268,10 @@ class TestRowsBuiltOnTheDevice:
     def test_the_rows_in_any_order(self, dtype):
         graph = graphs.weighted()
         expected = exact_deepwalk(WalkColumns(graph, window=4, negative=1, dtype=dtype)).toarray()
-        rows = ExactRows(graph, window=4, negative=1, dtype=dtype, device="cpu")
-        out = torch.empty(3, 6, dtype=getattr(torch, dtype))
+        rows = ExactRows(graph, window=4, negative=1, dtype=dtype, device=DEVICE)
+        out = torch.empty(3, 6, dtype=getattr(torch, dtype), device=DEVICE)
         rows(np.array([4, 0, 3]), out)
-        np.testing.assert_allclose(out.numpy(), expected[[4, 0, 3]], atol=1e-5)
+        np.testing.assert_allclose(out.cpu().numpy(), expected[[4, 0, 3]], atol=1e-5)
 
     @pytest.mark.parametrize("most", [0, 1000])
     def test_spectral(self, dtype, most, monkeypatch):
@@ -278,9 +279,9 @@ class TestRowsBuiltOnTheDevice:
         graph = graphs.karate()
         settings = {"window": 4, "negative": 1.0, "eigenpairs": 20, "dtype": dtype, "seed": 0}
         expected = spectral_deepwalk(graph, threads=1, **settings).toarray()
-        out = torch.empty(34, 34, dtype=getattr(torch, dtype))
-        SpectralRows(graph, device="cpu", **settings)(np.arange(34), out)
-        np.testing.assert_allclose(out.numpy(), expected, atol=1e-5)
+        out = torch.empty(34, 34, dtype=getattr(torch, dtype), device=DEVICE)
+        SpectralRows(graph, device=DEVICE, **settings)(np.arange(34), out)
+        np.testing.assert_allclose(out.cpu().numpy(), expected, atol=1e-5)
 
 
 class TestKernels:
@@ -319,7 +320,7 @@ class TestKernels:
         np.testing.assert_allclose(norms.numpy(), np.sum(left**2, axis=1))
         out = torch.ones(X.shape[0], 5, dtype=torch.float64)
         gpu.csr_matmul(R, torch.tensor(V), out, add=True)
-        np.testing.assert_allclose(out.numpy(), left @ V + 1)
+        np.testing.assert_allclose(out.cpu().numpy(), left @ V + 1)
 
     def test_float32_products_are_float32_and_the_setting_comes_back(self):
         matmul = torch.backends.cuda.matmul
@@ -347,8 +348,8 @@ def small(**changes):
 
 @pytest.fixture
 def on_the_cpu(monkeypatch):
-    """Let PyTorch's CPU device stand in for a GPU."""
-    monkeypatch.setattr("boostne.engines.cuda.gpu_device", lambda: "cpu")
+    """Let PyTorch's CPU device stand in for a GPU where there is none."""
+    monkeypatch.setattr("boostne.engines.cuda.gpu_device", lambda: DEVICE)
 
 
 class TestBoostNE:
