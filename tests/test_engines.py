@@ -381,6 +381,12 @@ class TestBoostNE:
             small(engine="cuda").fit(graphs.karate())
         assert small(engine="auto").fit(graphs.karate()).engine_ == "local"
 
+    def test_no_triton(self, monkeypatch):
+        monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+        monkeypatch.setattr("boostne.engines.cuda.find_spec", lambda name: None)
+        with pytest.raises(EngineError, match=r"needs Triton.*pip install triton.*engine='local'"):
+            small(engine="cuda").fit(graphs.karate())
+
     def test_no_pytorch(self, monkeypatch):
         monkeypatch.setattr(loading, "find_spec", lambda name: None)
         with pytest.raises(EngineError, match=r'pip install "boostne\[gpu\]", or use engine=\'local\''):

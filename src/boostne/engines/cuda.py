@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import Any, Protocol, cast
+from importlib.util import find_spec
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -12,7 +13,14 @@ from scipy import sparse
 from boostne.connectivity.rows import chunks
 from boostne.engines.base import Context, Engine, Pass, inverse_ratio
 from boostne.engines.device_blocks import Block, DenseBlock, SparseBlock, dense_rows
-from boostne.engines.device_factors import Factors, rows_of
+from boostne.engines.device_factors import (
+    DeviceContext,
+    DevicePass,
+    Factors,
+    factors_of,
+    host_copy,
+    rows_of,
+)
 from boostne.errors import EngineError, MemoryLimitError
 from boostne.kernels.gpu import Tensor
 from boostne.memory import available_memory, format_bytes
@@ -36,45 +44,17 @@ class Rows(Protocol):
         """Write the rows of ``nodes``."""
 
 
-class DeviceContext(Context):
-    """V on the device. Its Gram matrix stays there too until the host asks for it."""
-
-    def __init__(self, factors: Factors, components: int) -> None:
-        self.factors = factors
-        self.V, self.accepted, self.components = factors.V, factors.accepted_V, components
-
-    def __getattr__(self, name: str) -> Any:
-        """Fetch the Gram matrix."""
-        if name != "gram":
-            raise AttributeError(name)
-        self.gram = _host(self.factors.summaries[1])[:-1]
-        return self.gram
-
-
-class DevicePass(Pass):
-    """C on the device. ``U^T U`` stays there too until the host asks for it."""
-
-    def __init__(self, factors: Factors) -> None:
-        self.C, self.factors = factors.C, factors
-
-    def __getattr__(self, name: str) -> Any:
-        """Fetch the Gram matrix."""
-        if name != "gram":
-            raise AttributeError(name)
-        self.gram = _host(self.factors.summaries[0])[:-1]
-        return self.gram
-
-
-def _factors(context: Context) -> Factors:
-    return cast(DeviceContext, context).factors
-
-
 def gpu_device() -> str:
     """Return PyTorch's name of the GPU; an error where there is none."""
     if not torch.cuda.is_available():
         raise EngineError(
             f"engine='cuda' needs a GPU, and PyTorch {torch.__version__} sees none here; install a build of PyTorch "
             "for your GPU (pytorch.org tells which), or use engine='local'"
+        )
+    if find_spec("triton") is None:
+        raise EngineError(
+            "engine='cuda' needs Triton, which PyTorch brings along on Linux only: pip install triton where there is "
+            "a build of it, or use engine='local'"
         )
     return "cuda"
 
@@ -209,26 +189,26 @@ class CudaEngine(Engine):
     @_explained
     def sweep(self, context: Context, inner: int) -> Pass:
         """Two reads of each block, with the sweeps of its rows of U in between; see :meth:`Engine.sweep`."""
-        factors = _factors(context)
+        factors = factors_of(context)
         factors.sweep(inner)
         return DevicePass(factors)
 
     def update(self, context: Context, swept: Pass, inner: int) -> float:
         """Run HALS on V; see :meth:`Engine.update`. The one place in a pass where the host waits."""
-        factors = _factors(context)
+        factors = factors_of(context)
         factors.update(inner)
-        summary_U, summary_V = _host(factors.summaries)
+        summary_U, summary_V = host_copy(factors.summaries)
         swept.gram, context.gram = summary_U[:-1], summary_V[:-1]
         return float(summary_V[-1].sum())
 
     def extrapolate(self, context: Context, step: float) -> None:
         """Step on from V; see :meth:`Engine.extrapolate`."""
-        _factors(context).extrapolate(step)
+        factors_of(context).extrapolate(step)
         vars(context).pop("gram", None)  # fetched again when it is asked for
 
     def retreat(self, context: Context) -> None:
         """Copy what was accepted back; see :meth:`Engine.retreat`."""
-        factors = _factors(context)
+        factors = factors_of(context)
         factors.U.copy_(factors.accepted_U)
         factors.V.copy_(factors.accepted_V)
         self.extrapolate(context, 0.0)
@@ -239,13 +219,13 @@ class CudaEngine(Engine):
 
     def scale(self, context: Context, ratio: NDArray[np.float64]) -> None:
         """Scale U and V in place; see :meth:`Engine.scale`."""
-        for factor, by in ((_factors(context).U, ratio), (context.V, inverse_ratio(ratio))):
+        for factor, by in ((factors_of(context).U, ratio), (context.V, inverse_ratio(ratio))):
             factor.mul_(torch.from_numpy(by.astype(self._dtype)).to(self.device))
 
     @_explained
     def deflate(self, context: Context) -> None:
         """Deflate every block; one that has emptied becomes sparse. See :meth:`Engine.deflate`."""
-        U = _factors(context).U
+        U = factors_of(context).U
         for i, (block, rows) in enumerate(rows_of(self._blocks)):
             block.deflate(U[rows], context.V)
             if isinstance(block, DenseBlock) and block.nnz < self._dense_share * block.R.numel():
@@ -255,13 +235,13 @@ class CudaEngine(Engine):
     def replay(self, U: NDArray[Any], V: NDArray[Any]) -> None:
         """Begin a level and end it with these factors; see :meth:`Engine.replay`."""
         context = self.begin(V)
-        _factors(context).U[:, : U.shape[1]] = torch.from_numpy(U)
+        factors_of(context).U[:, : U.shape[1]] = torch.from_numpy(U)
         self.deflate(context)
 
     def collect(self, context: Context) -> tuple[NDArray[Any], NDArray[Any]]:
         """Copy the factors to the host; see :meth:`Engine.collect`."""
-        U, V = _factors(context).U, context.V
-        return _host(U[:, : context.components]), _host(V[:, : context.components])
+        U, V = factors_of(context).U, context.V
+        return host_copy(U[:, : context.components]), host_copy(V[:, : context.components])
 
     def _take_form(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         self._shape, self._dtype = shape, dtype
@@ -306,13 +286,6 @@ class CudaEngine(Engine):
             )
         prefers_dense = nnz >= self._dense_share * n * m
         return full in fits and (prefers_dense or sparse_bytes not in fits)
-
-
-def _host(tensor: Tensor) -> NDArray[Any]:
-    # The way through memory that the card writes to by itself is the fastest; such memory is not for keeping.
-    staged = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=tensor.is_cuda)
-    array: NDArray[Any] = staged.copy_(tensor).numpy()
-    return array.copy()
 
 
 def _free_memory(device: str) -> int | None:

@@ -3,13 +3,16 @@
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
+from typing import Any, cast
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
+from boostne.engines.base import Context, Pass
 from boostne.engines.device_blocks import Block
 from boostne.kernels import gpu
-from boostne.kernels.gpu import Recorded
+from boostne.kernels.gpu import Recorded, Tensor
 
 
 def rows_of(blocks: Sequence[Block]) -> Iterator[tuple[Block, slice]]:
@@ -92,3 +95,45 @@ class Factors:
         gpu.step_on(self.V, self.accepted_V, self._step, self._partial_V)
         gpu.total(self._partial_V, self.summaries[1, :-1])
         self.accepted_U.copy_(self.U)
+
+
+class DeviceContext(Context):
+    """V on the device. Its Gram matrix stays there too until the host asks for it."""
+
+    def __init__(self, factors: Factors, components: int) -> None:
+        self.factors = factors
+        self.V, self.accepted, self.components = factors.V, factors.accepted_V, components
+
+    def __getattr__(self, name: str) -> Any:
+        """Fetch the Gram matrix."""
+        if name != "gram":
+            raise AttributeError(name)
+        self.gram = host_copy(self.factors.summaries[1])[:-1]
+        return self.gram
+
+
+class DevicePass(Pass):
+    """C on the device. ``U^T U`` stays there too until the host asks for it."""
+
+    def __init__(self, factors: Factors) -> None:
+        self.C, self.factors = factors.C, factors
+
+    def __getattr__(self, name: str) -> Any:
+        """Fetch the Gram matrix."""
+        if name != "gram":
+            raise AttributeError(name)
+        self.gram = host_copy(self.factors.summaries[0])[:-1]
+        return self.gram
+
+
+def factors_of(context: Context) -> Factors:
+    """Return the factors behind a context of this engine."""
+    return cast(DeviceContext, context).factors
+
+
+def host_copy(tensor: Tensor) -> NDArray[Any]:
+    """Copy a tensor to the host, which waits for it."""
+    # The way through memory that the card writes to by itself is the fastest; such memory is not for keeping.
+    staged = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=tensor.is_cuda)
+    array: NDArray[Any] = staged.copy_(tensor).numpy()
+    return array.copy()
