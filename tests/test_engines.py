@@ -362,6 +362,16 @@ class TestBoostNE:
         assert (local.engine_, cuda.engine_) == ("local", "cuda")
         np.testing.assert_allclose(cuda.residual_norms_, local.residual_norms_, rtol=1e-4)
 
+    @pytest.mark.parametrize("form", ["auto", "push"])
+    def test_a_run_that_goes_on_from_its_checkpoint(self, on_the_cpu, tmp_path, form):
+        whole = small(engine="cuda", approximation=form).fit(graphs.karate())
+        small(engine="cuda", approximation=form, checkpoint=tmp_path).fit(graphs.karate())
+        (last,) = tmp_path.glob("*3*.npz")
+        last.unlink()
+        again = small(engine="cuda", approximation=form, checkpoint=tmp_path).fit(graphs.karate())
+        assert again.approximation_ == whole.approximation_ == {"auto": "exact"}.get(form, form)
+        np.testing.assert_array_equal(again.embedding_.vectors, whole.embedding_.vectors)
+
     def test_auto_takes_the_gpu_and_says_so(self, on_the_cpu, caplog):
         with caplog.at_level(logging.INFO, "boostne"):
             assert small(engine="auto").fit(graphs.karate()).engine_ == "cuda"
