@@ -312,8 +312,7 @@ class TestMemory:
             raise AssertionError("X was built")
 
         free_memory(250_000)
-        monkeypatch.setattr(boostne.models.walk_matrix, "exact_deepwalk", never)
-        monkeypatch.setattr(boostne.models.walk_matrix, "spectral_deepwalk", never)
+        monkeypatch.setattr(boostne.models.walk_matrix, "collect_rows", never)
         message = (
             r"X with .*[\d,]+ entries would need about [\d.]+ [kM]B of memory; 200 kB, 80% of what is free, may be "
             r"taken\. Or use approximation='auto'.*lower window"
