@@ -1,9 +1,6 @@
 """BoostNE: a multi-level embedding by boosted non-negative matrix factorisation."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,19 +10,18 @@ from scipy import sparse
 
 from boostne.boosting import Level, Settings, boost, random_start
 from boostne.boosting import Progress as LevelProgress
-from boostne.checkpoint import Checkpoint
-from boostne.engines import Engine, make_engine
+from boostne.engines import Engine
 from boostne.errors import ParameterError
 from boostne.graph import Graph, check_choice
 from boostne.kernels import Kernels, available_threads, get_kernels
 from boostne.memory import Room, room_within
 from boostne.models.base import Capabilities, NodeEmbedder
 from boostne.models.estimate import TYPICAL_PASSES, Estimate, Sample, Workload, estimate
-from boostne.models.loading import AUTO, CUDA, DeviceMatrix, load_gpu
+from boostne.models.loading import AUTO, Loading
 from boostne.models.parameters import check_dtype, check_integer, check_number, seed_from
-from boostne.models.resuming import Matrix, kept_choice, kept_matrix, open_checkpoint
+from boostne.models.resuming import open_checkpoint
 from boostne.models.targets import DEEPWALK, NODE2VEC, Connectivity, Options, build_target, check_name
-from boostne.models.walk_matrix import Choice, Form, WalkMatrix, WalkOptions
+from boostne.models.walk_matrix import Form, WalkMatrix, WalkOptions
 from boostne.progress import Progress, Report, silent
 
 INNER_SWEEPS = 4  # fewer need more passes over the residual, more gain nothing
@@ -229,7 +225,10 @@ class BoostNE(NodeEmbedder):
         seed = seed_from(self.random_state)
         settings = self._settings()
         checkpoint = open_checkpoint(self, graph, seed)
-        with self._loaded_engine(graph, report, seed, checkpoint) as engine:
+        loading = Loading(self, graph, report, seed, checkpoint)
+        with loading.engine(self._recall) as engine:
+            self._note(loading)
+            self.engine_ = loading.engine_name
             vectors = np.empty((graph.n_nodes, self.dimensions), self.dtype)
             self._prepare(engine, vectors)
             start = random_start(seed, engine, settings.components)
@@ -240,62 +239,6 @@ class BoostNE(NodeEmbedder):
                     checkpoint.save_level(i + 1, level)
                 self._store(level, vectors, i * settings.components)
         return vectors, np.full(self.levels, settings.components)
-
-    @contextmanager
-    def _loaded_engine(
-        self, graph: Graph, report: Report, seed: int, checkpoint: Checkpoint | None
-    ) -> Iterator[Engine]:
-        gpu = self._on_gpu(graph, report, seed, checkpoint) if self.engine in (CUDA, AUTO) else None
-        if gpu is not None:
-            self.engine_ = CUDA
-            yield gpu
-            return
-        self.engine_ = "local" if self.engine == AUTO else self.engine
-        with make_engine(
-            self.engine_,
-            threads=self.threads,
-            client=self.client,
-            components=self._settings().components,
-            recall=self._recall,
-        ) as engine:
-            self._load(engine, graph, report, seed, checkpoint)
-            yield engine
-
-    def _on_gpu(
-        self, graph: Graph, report: Report, seed: int, checkpoint: Checkpoint | None
-    ) -> Engine | None:
-        """Return the GPU's engine with X; "auto" may get none."""
-        choice = self._choice_on_gpu(checkpoint)
-        on_device = None
-        if choice is not None:
-            on_device = DeviceMatrix(graph, self._walk_options(), choice.form, self.dtype, seed)
-        engine = load_gpu(
-            self.engine, lambda: self._connectivity(graph, report, seed, checkpoint), on_device, report
-        )
-        if engine is not None and choice is not None:
-            self._note(kept_choice(checkpoint, lambda: choice), None)
-        return engine
-
-    def _choice_on_gpu(self, checkpoint: Checkpoint | None) -> Choice | None:
-        """Return the form of X if it is one that is built on the GPU."""
-        if not self._is(DEEPWALK) or self.keep_matrix:
-            return None
-        kept = checkpoint.notes() if checkpoint is not None else None
-        form = kept["form"] if kept is not None else self.approximation
-        return None if form == "push" else Choice("spectral" if form == "spectral" else "exact")
-
-    def _load(
-        self, engine: Engine, graph: Graph, report: Report, seed: int, checkpoint: Checkpoint | None
-    ) -> None:
-        if self.engine == "dask" and self._is(DEEPWALK):
-            matrix = self._walk_matrix(graph)
-            # What was asked for is checked by the engine, worker by worker.
-            choice = kept_choice(checkpoint, lambda: matrix.asked or matrix.choose(engine.room()))
-            self._note(choice, None)
-            report(Progress("connectivity", 0.0, "on the workers"))
-            engine.load_rows(matrix.rows(choice, seed))
-        else:
-            engine.load(self._connectivity(graph, report, seed, checkpoint))
 
     def _recall(self, level: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return U and V of a level that is stored."""
@@ -395,32 +338,16 @@ class BoostNE(NodeEmbedder):
         options = Options(self.window, self.negative, self._threads(), self.dtype, self.p, self.q)
         return build_target(self.connectivity, graph, options)
 
-    def _connectivity(
-        self, graph: Graph, report: Report, seed: int, checkpoint: Checkpoint | None = None
-    ) -> sparse.csr_array:
-        if self._is(DEEPWALK):
-            matrix = self._walk_matrix(graph)
-            choice = kept_choice(checkpoint, lambda: matrix.choose(self._room()))
-            build = partial(matrix.build, choice, seed, report)
-        else:
-            choice, build = Choice("exact"), partial(self._other_matrix, graph, report)
-        X, dropped = kept_matrix(checkpoint, self.keep_matrix, graph.n_nodes, build)
-        self._note(choice, dropped)
+    def _connectivity(self, graph: Graph, report: Report, seed: int) -> sparse.csr_array:
+        loading = Loading(self, graph, report, seed)
+        X = loading.matrix()
+        self._note(loading)
         return X
 
-    def _note(self, choice: Choice, dropped: NDArray[np.float64] | None) -> None:
-        self.approximation_, self.dropped_mass_ = choice.form, dropped
+    def _note(self, loading: Loading) -> None:
+        choice = loading.choice
+        self.approximation_, self.dropped_mass_ = choice.form, loading.dropped
         self.epsilon_, self.max_per_row_ = choice.epsilon, choice.max_per_row
-
-    def _other_matrix(self, graph: Graph, report: Report) -> Matrix:
-        report(Progress("connectivity", 0.0, self.connectivity if isinstance(self.connectivity, str) else ""))
-        X, work = self._target(graph), self._workload(graph)
-        self._room().check(
-            work.peak_bytes(X.nnz) - X.nnz * work.entry_bytes,
-            f"embedding {graph.n_nodes:,} nodes through X with {X.nnz:,} entries",
-            "Lower dimensions, or choose a sparser connectivity such as 'adjacency'.",
-        )
-        return X, None
 
     def _room(self) -> Room:
         return room_within(self.memory_limit)

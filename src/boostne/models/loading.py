@@ -1,18 +1,28 @@
-"""Giving X to the GPU's engine: built there, or on the host."""
+"""From a graph to an engine that holds its X: built here, on the workers of a cluster, or on a GPU."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.engines import Engine
+from boostne.checkpoint import Checkpoint
+from boostne.engines import Engine, make_engine
 from boostne.errors import EngineError, MemoryLimitError
 from boostne.graph import Graph
-from boostne.models.walk_matrix import WalkOptions
+from boostne.models.resuming import Matrix, kept_choice, kept_matrix
+from boostne.models.targets import DEEPWALK
+from boostne.models.walk_matrix import Choice, WalkOptions
 from boostne.progress import Progress, Report
+
+if TYPE_CHECKING:
+    from boostne.models.boostne import BoostNE
 
 AUTO, CUDA = "auto", "cuda"
 
@@ -43,6 +53,116 @@ class DeviceMatrix:
         if self.form == "exact":
             return ExactRows(self.graph, **common)
         return SpectralRows(self.graph, eigenpairs=options.eigenpairs, seed=self.seed, **common)
+
+
+class Loading:
+    """X of one fit: which form it takes, where it is built, and the engine that gets it.
+
+    Parameters
+    ----------
+    model : BoostNE
+        With checked parameters.
+    graph : Graph
+    report : callable
+        Told how far it is.
+    seed : int
+    checkpoint : Checkpoint, optional
+        Keeps the choice and, if asked to, the matrix.
+
+    Attributes
+    ----------
+    choice : Choice
+        The form of X, once it is loaded.
+    dropped : ndarray or None
+        Share of each node's walks that a pruned X lost; None for another, or where it stayed elsewhere.
+    engine_name : str
+    """
+
+    def __init__(
+        self, model: "BoostNE", graph: Graph, report: Report, seed: int, checkpoint: Checkpoint | None = None
+    ) -> None:
+        self._model = model
+        self._graph = graph
+        self._report = report
+        self._seed = seed
+        self._checkpoint = checkpoint
+        self.choice = Choice("exact")
+        self.dropped: NDArray[np.float64] | None = None
+
+    def matrix(self) -> sparse.csr_array:
+        """Build X here."""
+        model = self._model
+        build: Callable[[], Matrix] = self._other_matrix
+        if model._is(DEEPWALK):
+            walks = model._walk_matrix(self._graph)
+            self.choice = kept_choice(self._checkpoint, lambda: walks.choose(model._room()))
+            build = partial(walks.build, self.choice, self._seed, self._report)
+        X, self.dropped = kept_matrix(self._checkpoint, model.keep_matrix, self._graph.n_nodes, build)
+        return X
+
+    @contextmanager
+    def engine(self, recall: Callable[[int], tuple[Any, Any]]) -> Iterator[Engine]:
+        """Give the engine that was asked for, with X; it is closed afterwards.
+
+        ``recall(i)`` returns U and V of a finished level, for an engine that lost what it held.
+        """
+        model = self._model
+        gpu = self._on_gpu() if model.engine in (CUDA, AUTO) else None
+        if gpu is not None:
+            self.engine_name = CUDA
+            yield gpu
+            return
+        self.engine_name = "local" if model.engine == AUTO else model.engine
+        with make_engine(
+            self.engine_name,
+            threads=model.threads,
+            client=model.client,
+            components=model._settings().components,
+            recall=recall,
+        ) as engine:
+            self._load(engine)
+            yield engine
+
+    def _load(self, engine: Engine) -> None:
+        if self._model.engine == "dask" and self._model._is(DEEPWALK):
+            walks = self._model._walk_matrix(self._graph)
+            # What was asked for is checked by the engine, worker by worker.
+            self.choice = kept_choice(self._checkpoint, lambda: walks.asked or walks.choose(engine.room()))
+            self._report(Progress("connectivity", 0.0, "on the workers"))
+            engine.load_rows(walks.rows(self.choice, self._seed))
+        else:
+            engine.load(self.matrix())
+
+    def _on_gpu(self) -> Engine | None:
+        """Return the GPU's engine with X; "auto" may get none."""
+        choice = self._choice_on_gpu()
+        on_device = None
+        if choice is not None:
+            model = self._model
+            on_device = DeviceMatrix(self._graph, model._walk_options(), choice.form, model.dtype, self._seed)
+        engine = load_gpu(self._model.engine, self.matrix, on_device, self._report)
+        if engine is not None and choice is not None:
+            self.choice = kept_choice(self._checkpoint, lambda: choice)
+        return engine
+
+    def _choice_on_gpu(self) -> Choice | None:
+        """Return the form of X if it is one that is built on the GPU."""
+        if not self._model._is(DEEPWALK) or self._model.keep_matrix:
+            return None
+        kept = self._checkpoint.notes() if self._checkpoint is not None else None
+        form = kept["form"] if kept is not None else self._model.approximation
+        return None if form == "push" else Choice("spectral" if form == "spectral" else "exact")
+
+    def _other_matrix(self) -> Matrix:
+        model, name = self._model, self._model.connectivity
+        self._report(Progress("connectivity", 0.0, name if isinstance(name, str) else ""))
+        X, work = model._target(self._graph), model._workload(self._graph)
+        model._room().check(
+            work.peak_bytes(X.nnz) - X.nnz * work.entry_bytes,
+            f"embedding {self._graph.n_nodes:,} nodes through X with {X.nnz:,} entries",
+            "Lower dimensions, or choose a sparser connectivity such as 'adjacency'.",
+        )
+        return X, None
 
 
 def load_gpu(
