@@ -9,6 +9,7 @@ from boostne.datasets import Dataset
 from boostne.errors import ParameterError
 from boostne.models import METHODS as REGISTRY
 from boostne.models import NodeEmbedder
+from boostne.models.resuming import INDIFFERENT
 from boostne.reproduction.paper import METHODS as PAPER_METHODS
 from boostne.reproduction.recommended import recommended
 
@@ -80,8 +81,10 @@ class Recipe:
         )
 
     def key(self) -> dict[str, Any]:
-        """Return what identifies the recipe: all parameters, except the threads, on which nothing depends."""
-        parameters = {name: value for name, value in self.build().get_params().items() if name != "threads"}
+        """Return what identifies the recipe: all parameters, except those on which nothing depends."""
+        parameters = {
+            name: value for name, value in self.build().get_params().items() if name not in INDIFFERENT
+        }
         return {"method": self.method, "parameters": parameters, "scale": self.scale}
 
 
