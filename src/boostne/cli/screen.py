@@ -11,6 +11,7 @@ from boostne.progress import Progress, Report, silent
 
 _MINUTE, _HOUR = 60, 3600
 _FEW_SECONDS = 10
+_UNBOUNDED = 1000  # columns
 
 
 class Screen:
@@ -86,7 +87,8 @@ def print_table(heads: list[str], rows: list[list[str]], *, right: tuple[int, ..
         )
     for row in rows:
         table.add_row(*row)
-    console = Console(highlight=False, markup=False)
+    # A file or a pipe has no edge at which a number would have to be broken.
+    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else _UNBOUNDED)
     # Not printed by rich itself: it pads every line, and leaves with a code of its own when nobody reads on.
     with console.capture() as capture:
         console.print(table)
