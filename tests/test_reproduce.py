@@ -108,7 +108,7 @@ def test_the_recommended_setting_is_that_of_a_sparse_or_a_dense_graph():
     sparse, dense = (
         Graph.from_edges(*np.random.default_rng(0).integers(0, 300, (2, m))) for m in (900, 9000)
     )
-    assert recommended(sparse).parameters["approximation"] is None
+    assert recommended(sparse).parameters["approximation"] == "exact"
     assert recommended(dense).parameters["approximation"] == "spectral"
     assert recommended(dense).parameters["window"] < recommended(sparse).parameters["window"]
     assert recommended(dense).scale < recommended(sparse).scale
