@@ -5,13 +5,12 @@ after Qiu et al., "Network Embedding as Matrix Factorization" (NetMF). T is the 
 samples; the maximum with 1 is the shift to non-negative values that NetMF introduced.
 """
 
-from copy import copy
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from boostne.connectivity.rows import Progress, Rows, collect_rows
+from boostne.connectivity.rows import KernelRows, Progress, Rows, collect_rows
 from boostne.graph import Graph
 from boostne.kernels import Kernels, get_kernels
 from boostne.kernels.native import BLOCK_COLUMNS
@@ -19,7 +18,7 @@ from boostne.kernels.native import BLOCK_COLUMNS
 CHUNK_BYTES = 1 << 25  # room for the columns that are built between two looks at the clock
 
 
-class WalkColumns:
+class WalkColumns(KernelRows):
     """Makes columns of X. The graph is undirected, so X is symmetric and its columns are its rows.
 
     Parameters
@@ -49,22 +48,7 @@ class WalkColumns:
         self._inverse_degree = inverse.astype(self.dtype)
         self._scale = (graph.volume / (negative * window) * inverse).astype(self.dtype)
         self._window = window
-        self._kernels: Kernels | None = kernels or get_kernels()
-
-    def __getstate__(self) -> dict[str, Any]:
-        # On its way to another machine: the kernels are looked up there.
-        return {**self.__dict__, "_kernels": None}
-
-    def with_threads(self, threads: int) -> Self:
-        """Return the same columns, made by this machine's kernels."""
-        made = copy(self)
-        made._kernels = get_kernels(threads=threads)
-        return made
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of the arrays."""
-        return sum(array.nbytes for array in self.__dict__.values() if isinstance(array, np.ndarray))
+        self._kernels = kernels or get_kernels()
 
     def __call__(self, columns: range) -> Rows:
         """Return the positive entries of the given columns, as row numbers and values."""

@@ -10,14 +10,13 @@ is dropped and a later one, at which it is missing, no entry of ``vol(G)/(b T) Î
 ``Îµ vol(G) (T - 1) / (2 b)``, with vol(G) in units of the mean weight.
 """
 
-from copy import copy
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.connectivity.rows import Progress, RowCollector, Rows
+from boostne.connectivity.rows import KernelRows, Progress, RowCollector, Rows
 from boostne.graph import Graph
 from boostne.kernels import Kernels, get_kernels
 
@@ -25,7 +24,7 @@ CHUNK_BYTES = 1 << 23  # room for the rows that are built between two looks at t
 MAX_CHUNK_ROWS = 1 << 14
 
 
-class PushRows:
+class PushRows(KernelRows):
     """Makes rows of the pruned X.
 
     Parameters
@@ -71,22 +70,7 @@ class PushRows:
         self._scale = (A.nnz / (negative * window) * inverse).astype(self.dtype)
         self._epsilon = epsilon
         self._window = window
-        self._kernels: Kernels | None = kernels or get_kernels()
-
-    def __getstate__(self) -> dict[str, Any]:
-        # On its way to another machine: the kernels are looked up there.
-        return {**self.__dict__, "_kernels": None}
-
-    def with_threads(self, threads: int) -> Self:
-        """Return the same rows, made by this machine's kernels."""
-        made = copy(self)
-        made._kernels = get_kernels(threads=threads)
-        return made
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of the arrays."""
-        return sum(array.nbytes for array in self.__dict__.values() if isinstance(array, np.ndarray))
+        self._kernels = kernels or get_kernels()
 
     def chunk_rows(self) -> int:
         """Return how many rows to ask for at a time."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol, Self, TypeVar
@@ -9,6 +10,8 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+from boostne.kernels import Kernels, get_kernels
 
 Block = TypeVar("Block")
 Rows = list[tuple[NDArray[np.int32], NDArray[Any]]]  # of each row the columns and the values
@@ -81,6 +84,27 @@ class MatrixRows:
             (self.X.indices[begin:end].astype(np.int32, copy=False), self.X.data[begin:end])
             for begin, end in pairwise(ends)
         ]
+
+
+class KernelRows:
+    """What row sources share that run on kernels: arrays that travel, and kernels that do not."""
+
+    _kernels: Kernels | None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # On its way to another machine: the kernels are looked up there.
+        return {**self.__dict__, "_kernels": None}
+
+    def with_threads(self, threads: int) -> Self:
+        """Return the same rows, made by this machine's kernels."""
+        made = copy(self)
+        made._kernels = get_kernels(threads=threads)
+        return made
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the arrays."""
+        return sum(array.nbytes for array in self.__dict__.values() if isinstance(array, np.ndarray))
 
 
 def collect_rows(source: RowSource, progress: Progress | None = None) -> sparse.csr_array:
