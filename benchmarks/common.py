@@ -16,6 +16,7 @@ from scipy import sparse
 
 from boostne import BoostNE, Graph, load_dataset
 from boostne.kernels import available_threads, instruction_set
+from boostne.reproduction.environment import processor
 
 RESULTS = Path(__file__).parent / "results"
 BESIDE = Path(__file__).parents[2] / "shared" / "datasets"
@@ -30,21 +31,13 @@ def find_data() -> None:
 def machine() -> dict[str, Any]:
     """Describe what the figures were measured on."""
     return {
-        "processor": _processor(),
+        "processor": processor(),
         "cores": available_threads(),
         "instruction_set": instruction_set(),
         "load_before": os.getloadavg()[0],
         "python": platform.python_version(),
         **{name: version(name) for name in ("boostne", "numpy", "scipy", "scikit-learn")},
     }
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown")
 
 
 def save(name: str, rows: list[dict[str, Any]], **facts: Any) -> None:

@@ -25,7 +25,7 @@ def describe(results: list[DatasetResults], protocol: Protocol, threads: int | N
         },
         "machine": {
             "system": f"{platform.system()} {platform.machine()}",
-            "processor": _processor(),
+            "processor": processor(),
             "cores": available_threads(),
             "threads": threads or available_threads(),
             "instruction_set": instruction_set(),
@@ -52,7 +52,8 @@ def _dataset(result: DatasetResults) -> dict[str, Any]:
     }
 
 
-def _processor() -> str:
+def processor() -> str:
+    """Return the name of this machine's processor."""
     if sys.platform == "linux":
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
         names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
