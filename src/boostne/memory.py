@@ -12,6 +12,7 @@ _UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 _STEP = 1000  # from one unit to the next
 _SMALL = 10  # below this a decimal is worth showing
 _SHARE = 0.8  # of what is free, where no limit is given: others are on this machine too
+_CAUTION = 0.95  # of what a limit leaves: what a fit will take is known before it only roughly
 
 
 def available_memory() -> int | None:
@@ -86,8 +87,7 @@ class Room:
             smallest = ""
         else:
             there = f"the limit of {format_bytes(self.limit)} leaves {size}, since {format_bytes(self.held)} are held"
-            # Rounded up to what format_bytes can show.
-            smallest = f" The smallest memory_limit that would do is '{_rounded_up(self.held + needed)}'."
+            smallest = f" The smallest memory_limit that would do is '{_rounded_up(self.held + needed / _CAUTION)}'."
         raise MemoryLimitError(
             f"{purpose} would need about {format_bytes(needed)} of memory; {there}.{smallest} {remedy}"
         )
@@ -99,7 +99,7 @@ def room_within(limit: Any = None) -> Room:
     if limit is None:
         return Room(None if available is None else int(_SHARE * available), held, None)
     most = parse_bytes("memory_limit", limit)
-    left = max(most - held, 0)
+    left = int(_CAUTION * max(most - held, 0))
     return Room(left if available is None else min(left, available), held, most)
 
 

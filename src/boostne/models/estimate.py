@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from boostne.boosting import Settings, random_start
+from boostne.connectivity.rows import GROWTH
 from boostne.engines import LocalEngine
 from boostne.kernels import Kernels
 from boostne.kernels.shard_sums import most_nodes
@@ -17,6 +18,7 @@ from boostne.kernels.sharded import MAX_SHARDS, cut_rows
 TIMED_PASSES = 4
 TYPICAL_PASSES = 14  # of a level at the default tolerance
 TYPICAL_SHRINKAGE = 0.6  # mean entries of the residual over those of X, eight levels
+THREAD_BYTES = 4_000_000  # that each thread takes for its stack, and its allocator for itself
 
 
 @dataclass(frozen=True)
@@ -65,14 +67,23 @@ class Workload:
 
         ``building`` is what is there beside X while it is built; what the levels take comes after that.
         """
+        X = nnz * self.entry_bytes
+        return int(max(GROWTH * X + building, X + self._levels_bytes)) + self.threads * THREAD_BYTES
+
+    def most_entries(self, size: int, building: int = 0) -> int:
+        """Return the entries that X may have for the peak to stay within ``size`` bytes."""
+        left = size - self.threads * THREAD_BYTES
+        return int(min((left - building) / GROWTH, left - self._levels_bytes) / self.entry_bytes)
+
+    @property
+    def _levels_bytes(self) -> int:
         width = self.settings.components
         # Both factors of every level; of the level in hand U, V, both before, two of C, the start and the kernel's
         # copy of V, with two that were collected, an accumulator for each thread, and the sums that wait to be
         # added. Rows are padded to 16 numbers.
         numbers = 2 * self.levels * width + (10 + self.threads + most_nodes(0, MAX_SHARDS)) * max(width, 16)
         row_pointers = 3 * np.dtype(np.int64).itemsize
-        levels = self.n_nodes * (row_pointers + numbers * self.dtype.itemsize)
-        return nnz * self.entry_bytes + max(building, levels)
+        return self.n_nodes * (row_pointers + numbers * self.dtype.itemsize)
 
 
 @dataclass(frozen=True)

@@ -183,16 +183,16 @@ class WalkMatrix:
         options, work = self._options, self._work
         n = work.n_nodes
         wanted = options.max_per_row or max(TYPICAL_PER_ROW, TYPICAL_ENTRIES // n)
-        beside = work.peak_bytes(0, self._building(Choice("push", 0.0, min(wanted, n))))
+        building = self._building(Choice("push", 0.0, min(wanted, n)))
         fewest = min(options.max_per_row or FEWEST_PER_ROW, n)
         room.check(
-            work.peak_bytes(fewest * n, beside),
+            work.peak_bytes(fewest * n, building),
             f"embedding {n:,} nodes, with X pruned to {fewest} entries a row,",
             "Or lower dimensions"
             + (", or max_per_row." if options.max_per_row else ".")
             + ("" if work.dtype == np.float32 else " dtype='float32' halves it."),
         )
-        most = n if room.size is None else (room.size - beside) // (n * work.entry_bytes)
+        most = n if room.size is None else work.most_entries(room.size, building) // n
         per_row = min(wanted, n) if options.max_per_row else int(np.clip(most, fewest, min(wanted, n)))
         chosen = EPSILON_SHARE * n / (per_row * int(self._graph.adjacency.nnz))
         return Choice("push", chosen if options.epsilon is None else options.epsilon, per_row)
