@@ -19,9 +19,12 @@ from boostne import (
     NetMF,
     SocialDimension,
     SpectralClustering,
+    planted_partition,
     read_embedding,
 )
 from boostne.cli.program import run
+from boostne.connectivity import hope
+from boostne.decompositions import TOLERANCE
 from boostne.errors import MemoryLimitError, ParameterError
 from boostne.models.targets import TARGETS, Name
 
@@ -218,6 +221,25 @@ class TestOptima:
         left = np.linalg.norm(M - model.source_ @ model.target_.T / 6)
         assert left == pytest.approx(np.linalg.norm(s[3:]), abs=1e-9)
         np.testing.assert_allclose(model.singular_values_, s[:3])
+
+    @pytest.mark.parametrize("similarity", ["katz", "common-neighbours"])
+    @pytest.mark.parametrize("case", ["drawable", "large", "complete", "star"])
+    def test_hope_without_direction_comes_from_eigenvectors(self, similarity, case):
+        n = 600  # beyond what is solved as a dense matrix
+        pairs = {
+            "drawable": graphs.karate,
+            "large": lambda: planted_partition(n, communities=4, seed=3).graph,
+            "complete": lambda: Graph(sparse.csr_array(np.ones((n, n)) - np.eye(n))),
+            "star": lambda: Graph.from_edges([0] * (n - 1), list(range(1, n))),
+        }
+        graph = pairs[case]()
+        model = HOPE(12, similarity=similarity, dtype="float64").fit(graph)
+        M = hope(graph, similarity)
+        M = M.toarray() if sparse.issparse(M) else M @ np.eye(graph.n_nodes)
+        s = np.linalg.svd(M)[1]
+        np.testing.assert_allclose(model.singular_values_, s[:6], atol=1e-6 * s[0])
+        left = np.linalg.norm(M - model.source_ @ model.target_.T / np.count_nonzero(graph.degrees))
+        assert left == pytest.approx(np.linalg.norm(s[6:]), rel=1e-6, abs=10 * TOLERANCE * s[0])
 
     @pytest.mark.parametrize(
         ("changes", "message"),

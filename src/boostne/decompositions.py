@@ -68,7 +68,34 @@ def largest_eigenpairs(M: Any, count: int, *, seed: int, threads: int | None = N
             product = block_product(M, threads)
             low = _lower_bound(product, rng.normal(size=n))
             values, vectors = _filtered_subspace(product, n, count, low, np.ones_like, rng)
-    return _padded(values, count), _padded(vectors * signs(vectors), count)
+    return padded(values, count), padded(vectors * signs(vectors), count)
+
+
+def outermost_eigenpairs(M: Any, count: int, *, seed: int, threads: int | None = None) -> tuple[Float, Float]:
+    """Return eigenvalues of a symmetric matrix from both ends of its spectrum, and their vectors.
+
+    Parameters
+    ----------
+    M, count, seed, threads
+        As for :func:`largest_eigenpairs`.
+
+    Returns
+    -------
+    values : ndarray
+        The ``count`` largest and the ``count`` smallest, descending; all of them where M is small.
+    vectors : ndarray of shape (n, len(values))
+        Orthonormal; the entry of largest magnitude is positive.
+    """
+    from threadpoolctl import threadpool_limits
+
+    if _is_small(M.shape[0], count):
+        return largest_eigenpairs(M, M.shape[0], seed=seed, threads=threads)
+    ends = [largest_eigenpairs(sign * M, count, seed=seed, threads=threads)[1] for sign in (1, -1)]
+    with threadpool_limits(limits=1, user_api="blas"):
+        # The ends meet where all between them is one eigenvalue; made orthonormal once more they hold it as often as
+        # it is wanted.
+        values, vectors, _ = _rayleigh_ritz(block_product(M, threads), np.hstack(ends))
+    return values, vectors * signs(vectors)
 
 
 def truncated_svd(X: Any, count: int, *, seed: int, threads: int | None = None) -> tuple[Float, Float, Float]:
@@ -102,24 +129,22 @@ def truncated_svd(X: Any, count: int, *, seed: int, threads: int | None = None) 
             U, s, Vt = svd(_dense(X))
             V = Vt.T
         else:
-            rounding = (
-                n * np.finfo(np.float64).eps
-            )  # what X^T X says of an eigenvalue below this share is rounding
+            # What X^T X says of an eigenvalue below this share is rounding.
+            rounding = n * np.finfo(np.float64).eps
             _, V = _filtered_subspace(
                 _gram_product(X, threads),
                 n,
                 count,
                 0.0,
-                lambda share: np.sqrt(
-                    np.maximum(share, rounding)
-                ),  # |X^T u - σ v| is the residual of X^T X over σ
+                # |X^T u - σ v| is the residual of X^T X over σ.
+                lambda share: np.sqrt(np.maximum(share, rounding)),
                 np.random.default_rng(seed),
             )
             U, s, Wt = svd(block_product(X, threads)(V), full_matrices=False)
             V = V @ Wt.T
             s[s <= np.sqrt(rounding) * s[0]] = 0
     sign = signs(U) * (s > 0)
-    return _padded(U * sign, count), _padded(s, count), _padded(V * sign, count)
+    return padded(U * sign, count), padded(s, count), padded(V * sign, count)
 
 
 def block_product(M: Any, threads: int | None = None) -> Product:
@@ -249,7 +274,7 @@ def _dense(M: Any) -> Float:
     return np.asarray(dense, np.float64)
 
 
-def _padded(array: Float, count: int) -> Float:
+def padded(array: Float, count: int) -> Float:
     """Return the first ``count`` columns (or numbers), zeros where there are fewer."""
     kept = array[..., :count]
     missing = count - kept.shape[-1]

@@ -87,7 +87,9 @@ class Room:
             smallest = ""
         else:
             there = f"the limit of {format_bytes(self.limit)} leaves {size}, since {format_bytes(self.held)} are held"
-            smallest = f" The smallest memory_limit that would do is '{_rounded_up(self.held + needed / _CAUTION)}'."
+            smallest = (
+                f" The smallest memory_limit that would do is '{_rounded_up(self.held + needed / _CAUTION)}'."
+            )
         raise MemoryLimitError(
             f"{purpose} would need about {format_bytes(needed)} of memory; {there}.{smallest} {remedy}"
         )

@@ -65,18 +65,25 @@ def hope(
     return common_neighbours(graph) if similarity == "common-neighbours" else adamic_adar(graph)
 
 
+def of_eigenvalues(
+    graph: Graph, similarity: Similarity, *, beta: float | None = None
+) -> Callable[[NDArray[np.float64]], NDArray[np.float64]] | None:
+    """Return f with ``M = f(A)``, where there is one: then M has the eigenvectors of A, and f of its eigenvalues.
+
+    That is so without direction for Katz, ``f(λ) = β λ / (1 - β λ)``, and for common neighbours, ``f(λ) = λ^2``.
+    """
+    if graph.directed or similarity not in ("katz", "common-neighbours"):
+        return None
+    if similarity == "common-neighbours":
+        return np.square
+    rate, _ = _katz_series(graph, beta)
+    return lambda values: rate * values / (1 - rate * values)
+
+
 def katz(graph: Graph, beta: float | None = None) -> LinearOperator:
     """Return ``(I - β A)^-1 β A``; see :func:`hope`."""
-    A = graph.adjacency.astype(np.float64)
-    if beta is None:
-        _, (norm,), _ = truncated_svd(A, 1, seed=0)
-        beta = 1 / (2 * norm) if norm else 1.0
-    B = A * beta
-    terms = _terms(
-        B,
-        f"beta must be below 1 / ρ(A), the spectral radius of the adjacency, and not too near to it; got {beta:g}. "
-        "beta=None takes half of it or less",
-    )
+    rate, terms = _katz_series(graph, beta)
+    B = graph.adjacency.astype(np.float64) * rate
     times, back = block_product(B), block_product(B.T)
     return _operator(
         lambda x: _series(times, times(x), terms),
@@ -114,6 +121,20 @@ def adamic_adar(graph: Graph) -> sparse.csr_array:
     both = graph.degrees + np.asarray(A.sum(axis=0))
     W = sparse.diags_array(np.divide(1, both, out=np.zeros_like(both), where=both > 0))
     return (A @ W @ A).tocsr()
+
+
+def _katz_series(graph: Graph, beta: float | None) -> tuple[float, int]:
+    """Return β, and the terms of ``(I - β A)^-1`` that count; a series that does not end is refused."""
+    A = graph.adjacency.astype(np.float64)
+    if beta is None:
+        _, (norm,), _ = truncated_svd(A, 1, seed=0)
+        beta = 1 / (2 * norm) if norm else 1.0
+    terms = _terms(
+        A * beta,
+        f"beta must be below 1 / ρ(A), the spectral radius of the adjacency, and not too near to it; got {beta:g}. "
+        "beta=None takes half of it or less",
+    )
+    return beta, terms
 
 
 def _operator(product: Callable[..., Any], transposed: Callable[..., Any], shape: Any) -> LinearOperator:
