@@ -43,8 +43,15 @@ def machine() -> dict[str, Any]:
 def save(name: str, rows: list[dict[str, Any]], **facts: Any) -> None:
     """Write a benchmark's raw numbers to ``benchmarks/results``."""
     RESULTS.mkdir(exist_ok=True)
-    content = {"benchmark": name, "machine": machine(), **facts, "rows": rows}
+    # What was not measured is null: JSON has no NaN.
+    plain = [{key: None if is_nan(value) else value for key, value in row.items()} for row in rows]
+    content = {"benchmark": name, "machine": machine(), **facts, "rows": plain}
     (RESULTS / f"{name}.json").write_text(json.dumps(content, indent=1) + "\n")
+
+
+def is_nan(value: Any) -> bool:
+    """Whether a figure is missing."""
+    return isinstance(value, float) and np.isnan(value)
 
 
 def show(title: str, rows: list[dict[str, Any]]) -> None:
