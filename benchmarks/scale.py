@@ -66,7 +66,11 @@ def measured(name: str, folder: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "benchmarks.scale", name, folder]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=TIMEOUT)
-    except (subprocess.TimeoutExpired, subprocess.CalledProcessError):
+    except subprocess.TimeoutExpired:
+        return dict.fromkeys(FIGURES, float("nan"))
+    except subprocess.CalledProcessError as error:
+        if error.returncode >= 0:  # not killed for want of memory: something is wrong
+            raise RuntimeError(error.stderr) from error
         return dict.fromkeys(FIGURES, float("nan"))
     figures = json.loads(done.stdout.splitlines()[-1])
     return figures | {"accuracy": accuracy(Path(folder))}
@@ -121,10 +125,11 @@ class Stages:
 
     def time_left_ratio(self) -> float:
         """Time left as foretold after the first of eight levels, over what it took."""
-        if not self._levels:
+        after = [at for at in self._levels if at[1] > 1 / 8]
+        if not after:
             return float("nan")
         begin, end = self._begun["levels"], self._begun["write"]
-        now, done = next((at for at in self._levels if at[1] > 1 / 8), self._levels[-1])
+        now, done = after[0]
         return (now - begin) * (1 - done) / done / max(end - now, 1e-9)
 
 
