@@ -62,7 +62,7 @@ class TestChoice:
 
     def test_more_memory_means_fuller_rows(self, graph, free_memory):
         rows, fixed = [], beside(graph)
-        for per_row in (60, 120, 240):
+        for per_row in (120, 240, 480):
             free_memory(int((fixed + 6000 * per_row * 8) / 0.8))
             model = BoostNE(**SMALL)
             model.connectivity_matrix(graph)

@@ -21,6 +21,7 @@ from boostne.graph import Graph
 from boostne.kernels import Kernels, get_kernels
 
 CHUNK_BYTES = 1 << 23  # room for the rows that are built between two looks at the clock
+MOST_CHUNKS = 64  # of a large graph: each begins with a look at all of its nodes
 MAX_CHUNK_ROWS = 1 << 14
 
 
@@ -74,7 +75,7 @@ class PushRows(KernelRows):
 
     def chunk_rows(self) -> int:
         """Return how many rows to ask for at a time."""
-        return push_chunk(self.max_per_row, self.dtype)
+        return push_chunk(self.n, self.max_per_row, self.dtype)
 
     def __call__(self, rows: range) -> Rows:
         """Return the entries of some rows."""
@@ -100,10 +101,10 @@ class PushRows(KernelRows):
         )
 
 
-def push_chunk(max_per_row: int, dtype: np.dtype[Any]) -> int:
+def push_chunk(n: int, max_per_row: int, dtype: np.dtype[Any]) -> int:
     """Return how many rows to ask for at a time: few enough to stay small beside X."""
     per_row = max_per_row * (dtype.itemsize + np.dtype(np.int32).itemsize)
-    return int(np.clip(CHUNK_BYTES // per_row, 64, MAX_CHUNK_ROWS))
+    return int(np.clip(max(CHUNK_BYTES // per_row, n // MOST_CHUNKS), 64, MAX_CHUNK_ROWS))
 
 
 def push_deepwalk(

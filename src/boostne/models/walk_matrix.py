@@ -218,9 +218,11 @@ class WalkMatrix:
         number, edges = work.dtype.itemsize, int(self._graph.adjacency.nnz)
         copies = n * (8 + 4 * number) + edges * (number if self._graph.weighted else 0)
         if choice.form == "push":
-            chunk = push_chunk(choice.max_per_row or n, work.dtype) * (choice.max_per_row or n)
-            vectors = 3 * work.threads * n * (number + 4)
-            return copies + vectors + min(chunk, n * n) * work.entry_bytes
+            per_row = choice.max_per_row or n
+            chunk = min(push_chunk(n, per_row, work.dtype), n) * per_row
+            # The kernel's facts about each node, and for each thread its mass and three lists of nodes.
+            vectors = n * (2 * number + 16) + work.threads * n * (4 * number + 12)
+            return copies + vectors + chunk * work.entry_bytes
         if choice.form == "spectral":
             return copies + SPECTRAL_VECTORS * n * self._options.eigenpairs * 8
         blocks = 2 * work.threads * n * BLOCK_COLUMNS * number
