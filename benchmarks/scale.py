@@ -35,7 +35,7 @@ from boostne.progress import Progress
 NODES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 LARGEST_EXACT = 30_000
 LABELLED = 10_000
-TIMEOUT = 900  # seconds; what takes longer does not finish, and what would is not tried
+TIMEOUT = 600  # seconds; what takes longer does not finish, and what would is not tried
 DIMENSIONS = 128
 PICTURE = "scale.png"
 
@@ -107,18 +107,18 @@ def one(name: str, folder: Path) -> dict[str, float]:
 
 
 class Stages:
-    """Takes progress reports, and keeps when each stage began and how far the levels were when."""
+    """Takes progress reports, and keeps when each stage began and how far the levels were after the first."""
 
     def __init__(self) -> None:
         self._begun: dict[str, float] = {}
-        self._levels: list[tuple[float, float]] = []
+        self._second_level: tuple[float, float] | None = None
 
     def __call__(self, progress: Progress) -> None:
         """Note a report."""
         now = time.perf_counter()
         self._begun.setdefault(progress.stage, now)
-        if progress.stage == "levels":
-            self._levels.append((now, progress.done))
+        if progress.detail.startswith("level 2/") and self._second_level is None:
+            self._second_level = now, progress.done
 
     def seconds(self) -> dict[str, float]:
         """Seconds of each stage."""
@@ -126,12 +126,11 @@ class Stages:
         return dict(zip(names, np.diff(times).tolist(), strict=False))
 
     def time_left_ratio(self) -> float:
-        """Time left as foretold after the first of eight levels, over what it took."""
-        after = [at for at in self._levels if at[1] > 1 / 8]
-        if not after:
+        """Time left as foretold after the first level and a pass of the second, over what it took."""
+        if self._second_level is None:
             return float("nan")
         begin, end = self._begun["levels"], self._begun["write"]
-        now, done = after[0]
+        now, done = self._second_level
         return (now - begin) * (1 - done) / done / max(end - now, 1e-9)
 
 

@@ -23,6 +23,7 @@ from boostne.engines import LocalEngine
 from boostne.errors import BoostneError, GraphError, MemoryLimitError, ParameterError
 from boostne.kernels import instruction_set
 from boostne.models.boostne import INNER_SWEEPS
+from boostne.models.estimate import share_done
 
 SMALL = {"dimensions": 6, "levels": 3, "window": 3}
 
@@ -230,6 +231,25 @@ class TestAttributes:
             assert done == sorted(done)
             assert 0 <= done[0] <= done[-1] <= 1
         assert "level 3/3" in reports[-1].detail
+
+    @pytest.mark.parametrize(
+        ("passes", "entries"),
+        [
+            # Of real fits: ppi, wiki, blogcatalog, a planted partition, and a pruned one.
+            ([8, 11, 16, 16, 15, 16, 17, 14], [100, 66, 54, 45, 39, 35, 31, 28]),
+            ([10, 14, 14, 15, 15, 15, 16, 12], [100, 54, 41, 33, 28, 25, 22, 19]),
+            ([13, 13, 11, 12, 11, 11, 11, 11], [100, 63, 47, 38, 32, 28, 25, 22]),
+            ([19, 12, 13, 8, 9, 9, 10, 10], [100, 80, 65, 52, 44, 39, 36, 33]),
+            ([6, 6, 6, 5, 6, 6, 6, 6], [100] * 8),
+        ],
+    )
+    def test_time_left_is_right_within_a_factor_of_two(self, passes, entries):
+        work = np.array(passes) * entries
+        for level in range(1, 8):
+            done = share_done(8, np.array(passes[:level]), np.array(entries[: level + 1]), 0)
+            foretold = work[:level].sum() * (1 - done) / done
+            assert 0.5 < foretold / work[level:].sum() < 2
+        assert share_done(8, np.array(passes[:7]), np.array(entries), passes[7]) > 0.9
 
 
 class TestGraphs:

@@ -16,7 +16,7 @@ from boostne.graph import Graph, check_choice
 from boostne.kernels import Kernels, available_threads, get_kernels
 from boostne.memory import Room, room_within
 from boostne.models.base import Capabilities, NodeEmbedder
-from boostne.models.estimate import TYPICAL_PASSES, Estimate, Sample, Workload, estimate
+from boostne.models.estimate import Estimate, Sample, Workload, estimate, share_done
 from boostne.models.loading import AUTO, Loading
 from boostne.models.parameters import check_dtype, check_integer, check_number, seed_from
 from boostne.models.resuming import open_checkpoint
@@ -232,6 +232,7 @@ class BoostNE(NodeEmbedder):
             vectors = np.empty((graph.n_nodes, self.dimensions), self.dtype)
             self._prepare(engine, vectors)
             start = random_start(seed, engine, settings.components)
+            report(Progress("levels", 0.0))
             finished = checkpoint.levels(self.levels) if checkpoint is not None else []
             levels = boost(engine, settings, self.levels, start, self._level_report(report), finished)
             for i, level in enumerate(levels):
@@ -264,7 +265,7 @@ class BoostNE(NodeEmbedder):
 
     def _level_report(self, report: Report) -> LevelProgress:
         def tell(level: int, n_iter: int, objective: float) -> None:
-            done = (level + min(n_iter / TYPICAL_PASSES, 1)) / self.levels
+            done = share_done(self.levels, self.n_iter_, self.nnz_, n_iter)
             residual = self.residual_norms_[-1] * np.sqrt(objective) / self.residual_norms_[0]
             detail = f"level {level + 1}/{self.levels}, pass {n_iter}, residual {residual:.3f}"
             report(Progress("levels", done, detail))

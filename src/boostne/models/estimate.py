@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from boostne.boosting import Settings, random_start
@@ -18,6 +19,8 @@ from boostne.kernels.sharded import MAX_SHARDS, cut_rows
 TIMED_PASSES = 4
 TYPICAL_PASSES = 14  # of a level at the default tolerance
 TYPICAL_SHRINKAGE = 0.6  # mean entries of the residual over those of X, eight levels
+TYPICAL_DECAY = 0.6  # the residual of level i has i^-0.6 of X's entries
+LATER_PASSES = 10  # of a level after the first, whose passes also take longest
 THREAD_BYTES = 4_000_000  # that each thread takes for its stack, and its allocator for itself
 
 
@@ -133,6 +136,31 @@ def estimate(
         levels_seconds=passes * (fixed * rounds + TYPICAL_SHRINKAGE * growth * variable * work.n_nodes),
         form=form,
     )
+
+
+def share_done(levels: int, passes: NDArray[np.int64], entries: NDArray[np.int64], n_iter: int) -> float:
+    """Return how much of the levels' work is done, by passes times entries; the rest as what is done lets expect.
+
+    Parameters
+    ----------
+    levels : int
+        k.
+    passes : ndarray of int
+        Of each finished level.
+    entries : ndarray of int
+        Of the residual before each finished level, and before the one in hand.
+    n_iter : int
+        Passes of the level in hand so far.
+    """
+    level, now = len(passes), max(entries[-1], 1)
+    # What is typical counts as one level more.
+    seen = level * np.log(max(entries[0], 1) / now) / np.log(level + 1) if level else 0.0
+    decay = (seen + TYPICAL_DECAY) / (level + 1)
+    expected = np.exp(np.log([LATER_PASSES, *np.maximum(passes, 1)]).mean())
+    done = float(np.dot(passes, entries[:-1])) + n_iter * now
+    later = (np.arange(level + 2, levels + 1) / (level + 1)) ** -decay
+    left = now * (max(expected - n_iter, 0) + expected * later.sum())
+    return float(done / (done + left)) if done + left else 1.0
 
 
 def sample_rows(build: Callable[[range], list[Any]], n: int, size: int, blocks: int) -> Sample:
