@@ -13,6 +13,7 @@ NAMES = (
     "quality",
     "push",
     "memory",
+    "resume",
     "methods",
     "walks",
     "skipgram",

@@ -12,48 +12,63 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common import graph_of, peak_memory, save, show, timed
+from benchmarks.common import graph_named, graph_of, peak_memory, save, show, timed
 from boostne import BoostNE, Graph
 
-DATASET = "blogcatalog"
+# A data set or a number of nodes to generate, the options of its fits, and how often they are timed.
+CASES: tuple[tuple[str | int, dict[str, Any], int], ...] = (
+    ("blogcatalog", {}, 3),
+    (300_000, {"approximation": "push"}, 1),
+)
+KILLED = "blogcatalog"
 WORKERS = (1, 2, 4)
+MEMORY_LIMIT = "3GB"  # of a worker
 KILLS = 5
 WIDTH = 16  # d_s of the default settings
 
 
 def run() -> None:
     """Run every part and save them together."""
-    graph = graph_of(DATASET)
-    (local_peak, _), (local_seconds, expected) = (
-        peak_memory(prepare_local, DATASET),
-        timed(lambda: fit(graph)),
-    )
+    rows = [row for case in CASES for row in compared(*case)]
+    show("Workers 0 is the local engine", rows)
+    graph = graph_named(KILLED)
+    killed = kills(graph, fit(graph), whole=rows[len(WORKERS)]["seconds"])
+    show(f"{KILLED}: one of three workers killed at a random moment", killed)
+    predicted = predictions()
+    show("Reckoned, not measured", predicted)
+    save("cluster", rows, memory_limit=MEMORY_LIMIT, kills=killed, predictions=predicted)
+
+
+def compared(name: str | int, options: dict[str, Any], repeats: int) -> list[dict[str, Any]]:
+    """Fit a graph here and on clusters; returns a row for each."""
+    graph = graph_named(name)
+    local_peak, _ = peak_memory(prepare_local, name, options)
+    local_seconds, expected = timed(lambda: fit(graph, **options), repeats)
     rows = [
-        {"workers": 0, "seconds": local_seconds, "ratio": 1.0, "peak_mb": local_peak / 1e6}
-        | {"client_mb": 0.0, "peak_ratio": 1.0, "sent_mb_a_pass": 0.0, "model_mb_a_pass": 0.0}
+        {"graph": str(name), "workers": 0, "seconds": local_seconds, "ratio": 1.0}
+        | {"peak_MB": local_peak / 1e6, "peak_ratio": 1.0, "client_MB": 0.0}
+        | {"client_limit_MB": client_limit(graph) / 1e6, "sent_MB_a_pass": 0.0, "model_MB_a_pass": 0.0}
     ]
+    show("so far", rows)
     for workers in WORKERS:
-        found = on_cluster(graph, workers, expected)
+        found = on_cluster(graph, options, workers, expected, repeats)
+        client_peak, _ = peak_memory(prepare_client, name, options, workers)
         rows.append(
             {
+                "graph": str(name),
                 "workers": workers,
                 "seconds": found["seconds"],
                 "ratio": found["seconds"] / local_seconds,
-                "peak_mb": found["worker_peak"] / 1e6,
-                "client_mb": peak_memory(prepare_client, DATASET, workers)[0] / 1e6,
+                "peak_MB": found["worker_peak"] / 1e6,
                 "peak_ratio": found["worker_peak"] / local_peak,
-                "sent_mb_a_pass": found["sent"] / found["passes"] / 1e6,
-                "model_mb_a_pass": workers * WIDTH * 4 * graph.n_nodes / 1e6,
+                "client_MB": client_peak / 1e6,
+                "client_limit_MB": client_limit(graph) / 1e6,
+                "sent_MB_a_pass": found["sent"] / found["passes"] / 1e6,
+                "model_MB_a_pass": workers * WIDTH * 4 * graph.n_nodes / 1e6,
             }
         )
         show("so far", rows[-1:])
-    killed = kills(graph, expected, rows[-1]["seconds"])
-    show(f"{DATASET}: workers 0 is the local engine", rows)
-    show("One of three workers killed at a random moment", killed)
-    predicted = predictions()
-    show("Reckoned, not measured", predicted)
-    limit = client_limit(graph) / 1e6
-    save("cluster", rows, dataset=DATASET, kills=killed, client_limit_mb=limit, predictions=predicted)
+    return rows
 
 
 def fit(graph: Graph, **options: Any) -> BoostNE:
@@ -68,28 +83,36 @@ def client_limit(graph: Graph) -> float:
     return 1.5 * (adjacency + 2 * graph.n_nodes * BoostNE().dimensions * 4)
 
 
-def prepare_local(name: str) -> Any:
+def prepare_local(name: str | int, options: dict[str, Any]) -> Any:
     """For the peak of the local engine: everything but the fit."""
-    graph = graph_of(name)
-    return lambda: bool(fit(graph))
+    graph = graph_named(name)
+    return lambda: bool(fit(graph, **options))
 
 
-def prepare_client(name: str, workers: int) -> Any:
+def prepare_client(name: str | int, options: dict[str, Any], workers: int) -> Any:
     """For the peak of the client: a graph and a cluster, whose processes are not counted."""
     from distributed import Client
 
-    graph = graph_of(name)
+    graph = graph_named(name)
     client = Client(**cluster_of(workers))
     client.wait_for_workers(workers)
-    return lambda: bool(fit(graph, engine="dask", client=client))
+    return lambda: bool(fit(graph, engine="dask", client=client, **options))
 
 
 def cluster_of(workers: int) -> dict[str, Any]:
     """Options of a cluster of single-threaded processes."""
-    return {"n_workers": workers, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    return {
+        "n_workers": workers,
+        "threads_per_worker": 1,
+        "processes": True,
+        "memory_limit": MEMORY_LIMIT,
+        "dashboard_address": None,
+    }
 
 
-def on_cluster(graph: Graph, workers: int, expected: BoostNE) -> dict[str, Any]:
+def on_cluster(
+    graph: Graph, options: dict[str, Any], workers: int, expected: BoostNE, repeats: int
+) -> dict[str, Any]:
     """Fit on a fresh cluster; returns seconds, peak memory of the largest worker, bytes sent and passes."""
     from distributed import Client
 
@@ -97,14 +120,14 @@ def on_cluster(graph: Graph, workers: int, expected: BoostNE) -> dict[str, Any]:
         client.wait_for_workers(workers)
         fit(graph_of("karate"), dimensions=8, levels=1, engine="dask", client=client)  # imports
         before = client.run(start_of_peak)
-        seconds, model = timed(lambda: fit(graph, engine="dask", client=client))
-        peaks = client.run(peak_of)
-        sent = client.run(bytes_sent)
+        sent_before = client.run(bytes_sent)
+        seconds, model = timed(lambda: fit(graph, engine="dask", client=client, **options), repeats)
+        peaks, sent = client.run(peak_of), client.run(bytes_sent)
     check_same(model, expected)
     return {
         "seconds": seconds,
         "worker_peak": max(peaks[address] - before[address] for address in peaks),
-        "sent": sum(sent.values()),
+        "sent": (sum(sent.values()) - sum(sent_before.values())) / repeats,
         "passes": int(model.n_iter_.sum()),
     }
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from boostne import BoostNE, Graph, load_dataset
+from boostne import BoostNE, Graph, load_dataset, planted_partition
 from boostne.kernels import available_threads, instruction_set
 from boostne.reproduction.environment import processor
 
@@ -109,6 +109,11 @@ def peak_so_far() -> int:
 def graph_of(name: str) -> Graph:
     """Return the graph of a data set."""
     return load_dataset(name).graph
+
+
+def graph_named(name: str | int) -> Graph:
+    """Return a data set's graph, or one with so many nodes."""
+    return planted_partition(name).graph if isinstance(name, int) else graph_of(name)
 
 
 def exact_matrix(name: str) -> sparse.csr_array:

@@ -1,7 +1,9 @@
 """The estimate of peak memory against what a fit takes, on six graphs, and limits against what is kept of them."""
 
-from benchmarks.common import graph_of, peak_memory, save, show
-from boostne import BoostNE, Graph, planted_partition
+from benchmarks.common import graph_named, peak_memory, peak_so_far, save, show
+from boostne import BoostNE
+from boostne.errors import MemoryLimitError
+from boostne.memory import parse_bytes
 
 # A data set or a number of nodes to generate, and how X is asked for.
 CASES = (
@@ -13,10 +15,29 @@ CASES = (
     (100_000, {"approximation": "push"}),
     (300_000, {"approximation": "push"}),
 )
+# A graph, the limit, and how X is asked for.
+LIMITS = (
+    ("blogcatalog", "2GB", {"approximation": "spectral"}),
+    ("blogcatalog", "2GB", {"approximation": "push"}),
+    ("blogcatalog", "2GB", {}),
+    ("blogcatalog", "350MB", {}),
+    (300_000, "3GB", {}),
+    (300_000, "1GB", {}),
+    (300_000, "500MB", {}),
+)
 
 
 def run() -> None:
     """Measure each in a process of its own."""
+    rows = estimates()
+    show("Peak memory beyond what is held before (d = 128, k = 8, T = 10)", rows)
+    limits = [kept(*case) for case in LIMITS]
+    show("Peak memory of the whole process, and what was allowed", limits)
+    save("memory", rows, limits=limits)
+
+
+def estimates() -> list[dict]:
+    """Compare estimates with what fits take."""
     rows = []
     for name, options in CASES:
         peak, (form, expected) = peak_memory(fit, name, options)
@@ -29,13 +50,29 @@ def run() -> None:
                 "estimate/peak": expected / peak,
             }
         )
-    show("Peak memory beyond what is held before (d = 128, k = 8, T = 10)", rows)
-    save("memory", rows)
+    return rows
 
 
-def graph_named(name: str | int) -> Graph:
-    """Return a data set's graph, or one with so many nodes."""
-    return planted_partition(name).graph if isinstance(name, int) else graph_of(name)
+def kept(name: str | int, limit: str, options: dict) -> dict:
+    """Fit within a limit; returns what became of it."""
+    _, (form, peak) = peak_memory(fit_within, name, limit, options)
+    row = {"graph": str(name), "limit_MB": parse_bytes("limit", limit) / 1e6, "form": form}
+    return row | {"peak_MB": peak / 1e6, "kept": str(peak <= parse_bytes("limit", limit))}
+
+
+def fit_within(name: str | int, limit: str, options: dict):
+    """Prepare the graph; what comes back fits, or is refused, and tells the peak."""
+    graph = graph_named(name)
+
+    def work() -> tuple[str, int]:
+        model = BoostNE(max_iter=3, memory_limit=limit, **options)
+        try:
+            model.fit(graph)
+        except MemoryLimitError as error:
+            return str(error), peak_so_far()
+        return f"{model.approximation_}, {model.nnz_[0]:,} entries", peak_so_far()
+
+    return work
 
 
 def fit(name: str | int, options: dict):

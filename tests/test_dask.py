@@ -11,14 +11,15 @@ from click.testing import CliRunner
 from tests import graphs
 from tests.cluster import Processes
 
-from boostne import BoostNE
+from boostne import BoostNE, Graph, load_dataset, read_embedding
 from boostne.connectivity import WalkColumns
 from boostne.connectivity.rows import MatrixRows, RowCollector, collect_rows
 from boostne.engines import blocks, cluster
-from boostne.engines.blocks import BlockLostError, Moment, Place
+from boostne.engines.blocks import BlockLostError, LevelFiles, Moment, Place
 from boostne.engines.cluster import connect, local_cluster
+from boostne.engines.keeping import InFiles
 from boostne.engines.partition import even_cuts, places
-from boostne.errors import ClusterError, MemoryLimitError, ParameterError
+from boostne.errors import ClusterError, FileFormatError, MemoryLimitError, ParameterError
 from boostne.kernels.sharded import ShardedCSR
 
 distributed = pytest.importorskip("distributed")
@@ -152,6 +153,98 @@ class TestEqualToTheLocalEngine:
             assert result.exit_code == 0, result.output
         with np.load(files[0]) as ours, np.load(files[1]) as theirs:
             np.testing.assert_array_equal(ours["vectors"], theirs["vectors"])
+
+
+def assert_equal(found, expected):
+    assert found.nodes.tolist() == expected.nodes.tolist()
+    np.testing.assert_array_equal(found.vectors, expected.vectors)
+    assert found.vectors.dtype == expected.vectors.dtype
+    assert found.levels.tolist() == expected.levels.tolist()
+
+
+class TestParts:
+    def parts(self, client, graph, folder, progress=lambda _: None, **changes):
+        model = BoostNE(**{**SETTINGS, **changes}, engine="dask", client=client)
+        return model, model.fit_to_parts(graph, folder, progress=progress)
+
+    def test_are_the_vectors_of_a_fit(self, client, graph, tmp_path):
+        expected = local(graph)
+        model, paths = self.parts(client, graph, tmp_path / "out")
+        assert paths == sorted((tmp_path / "out").iterdir())
+        assert len(paths) == 2
+        found = read_embedding(tmp_path / "out")
+        assert_equal(found, expected.embedding_)
+        np.testing.assert_array_equal(model.residual_norms_, expected.residual_norms_)
+        assert model.engine_ == "dask"
+        assert not hasattr(model, "embedding_")
+        import pandas as pd
+
+        table = pd.read_parquet(tmp_path / "out")
+        np.testing.assert_array_equal(table.drop(columns="node"), found.vectors)
+
+    def test_ids_of_any_kind_and_levels_with_nothing_left(self, client, tmp_path):
+        graph = Graph.from_edges(["a", "b", 7, 7], ["b", 7, "a", "end"])
+        for options in ({"levels": 2, "dimensions": 4}, {"levels": 4, "dimensions": 16, "max_iter": 100}):
+            folder = tmp_path / str(options["levels"])
+            self.parts(client, graph, folder, **options)
+            assert_equal(read_embedding(folder), local(graph, **options).embedding_)
+
+    def test_a_worker_killed_in_the_middle(self, graph, tmp_path):
+        # The files have what the killed one knew.
+        with processes(tmp_path, 2) as made, client_of(made, 2) as client:
+            due = ["level 3/3, pass 2", "on the workers"]
+
+            def kill(progress):
+                if progress.stage in ("levels", "writing") and due and progress.detail.startswith(due[0]):
+                    due.pop(0)
+                    made.kill(next(iter(made.workers)))
+                    made.add_worker()
+
+            self.parts(client, graph, tmp_path / "out", kill)
+        assert not due
+        assert_equal(read_embedding(tmp_path / "out"), local(graph).embedding_)
+
+    def test_nothing_is_left_of_a_failure(self, client, graph, tmp_path):
+        def fail(progress):
+            if progress.detail.startswith("level 2/3"):
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            self.parts(client, graph, tmp_path / "out", fail)
+        assert not list((tmp_path / "out").iterdir())
+
+    def test_refused(self, client, graph, tmp_path, monkeypatch):
+        with pytest.raises(
+            ParameterError, match="workers of engine='dask', without a checkpoint; got engine='local'"
+        ):
+            BoostNE().fit_to_parts(graph, tmp_path)
+        with pytest.raises(ParameterError, match="checkpoint='kept'"):
+            self.parts(client, graph, tmp_path, checkpoint="kept")
+        (tmp_path / "thesis.txt").touch()
+        with pytest.raises(ParameterError, match=r"is not empty \(found 'thesis.txt'\)"):
+            self.parts(client, graph, tmp_path)
+        with pytest.raises(ParameterError, match=r"cannot use .* as a folder"):
+            self.parts(client, graph, tmp_path / "thesis.txt" / "x")
+        # Workers on another machine do not see a folder of this one: as if it had another name there.
+        monkeypatch.setattr(InFiles, "files", property(lambda _: LevelFiles("/nowhere")))
+        with pytest.raises(
+            ParameterError, match=r"tcp://.* does not see the folder .*out; give one that is on all"
+        ):
+            self.parts(client, graph, tmp_path / "out")
+        with pytest.raises(FileFormatError, match=r"a folder without part-\*.parquet"):
+            read_embedding(tmp_path)
+
+    def test_the_command_line(self, pair, tmp_path, capsys):
+        from boostne.cli.program import run
+
+        options = ["--dimensions", "4", "--levels", "2"]
+        folder = f"{tmp_path / 'out'}/"
+        assert run(["embed", "karate", "-o", folder, *options, "--scheduler", pair.address]) == 0
+        assert "out/ (1 part, " in capsys.readouterr().out
+        expected = BoostNE(4, levels=2).fit(load_dataset("karate").graph).embedding_
+        assert_equal(read_embedding(folder), expected)
+        assert run(["embed", "karate", "-o", folder, *options]) == 1
+        assert "give --scheduler or --workers, or a file" in capsys.readouterr().err
 
 
 def test_a_cluster_of_one_s_own(graph):

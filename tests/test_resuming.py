@@ -74,10 +74,12 @@ def test_a_finished_run_is_read(graph, undisturbed, tmp_path):
     passes = []
     for _ in range(2):
         model = BoostNE(checkpoint=tmp_path, **SETTINGS)
-        model.fit(graph, progress=lambda progress: passes.append(progress.stage))
+        model.fit(graph, progress=lambda progress: passes.append(progress.detail))
         np.testing.assert_array_equal(model.embedding_.vectors, undisturbed.embedding_.vectors)
         passes.append("end")
-    assert "levels" not in passes[passes.index("end") :]
+    first = passes.index("end")
+    assert any("pass" in detail for detail in passes[:first])
+    assert not any("pass" in detail for detail in passes[first:])
 
 
 def test_threads_and_memory_may_change(graph, undisturbed, tmp_path):

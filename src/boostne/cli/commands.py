@@ -1,6 +1,7 @@
 """The commands. Each parses, calls the library and prints; nothing heavy is imported before one is called."""
 
 import json
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -103,6 +104,7 @@ def demo(ctx: click.Context, /, folder: str) -> None:
         "boostne embed cora -o cora.npz --approximation spectral --seed 1",
         "boostne embed large.txt -o large.npz --memory 4GB",
         "boostne embed large.txt -o large.npz --scheduler tcp://10.0.0.1:8786",
+        "boostne embed huge.txt -o /shared/huge/ --scheduler tcp://10.0.0.1:8786",
     ],
 )
 @click.argument("graph")
@@ -111,7 +113,8 @@ def demo(ctx: click.Context, /, folder: str) -> None:
     "--output",
     metavar="FILE",
     required=True,
-    help="File to write: .npz, .npy, .parquet, .csv, .emb or .txt (word2vec).",
+    help="File to write: .npz, .npy, .parquet, .csv, .emb or .txt (word2vec); with --scheduler or --workers also "
+    "a folder, FOLDER/, for Parquet parts that the workers write.",
 )
 @click.option(
     "--scheduler", metavar="ADDRESS", help="Run on the Dask cluster at this address, as tcp://HOST:PORT."
@@ -145,8 +148,14 @@ def embed(
     from boostne.io.embeddings import known_suffix
 
     session = session_of(ctx)
-    known_suffix(Path(output))
-    check_writable(output)
+    in_parts = output.endswith(("/", os.sep)) or Path(output).is_dir()
+    if not in_parts:
+        known_suffix(Path(output))
+        check_writable(output)
+    elif scheduler is None and workers is None:
+        raise ParameterError(
+            f"{output} is a folder, for parts that Dask workers write; give --scheduler or --workers, or a file"
+        )
     session.interrupted = "interrupted; nothing was written"
     begin = time.perf_counter()
     with session.screen.progress() as report:
@@ -158,9 +167,13 @@ def embed(
                 session.interrupted = (
                     f"interrupted; finished levels are in {kept}: the same command goes on from there"
                 )
-            model.fit(network, progress=report)
-        report(Progress("writing", 0, output))
-        write_embedding(model.embedding_, output)
+            if in_parts:
+                model.fit_to_parts(network, output, progress=report)
+            else:
+                model.fit(network, progress=report)
+        if not in_parts:
+            report(Progress("writing", 0, output))
+            write_embedding(model.embedding_, output)
     session.interrupted = "interrupted"
     if not session.screen.quiet:
         print_pairs(_summary(graph, network, model, output, time.perf_counter() - begin))
@@ -344,13 +357,13 @@ def _shape(embedding: "Embedding") -> str:
 
 
 def _summary(name: str, graph: "Graph", model: Any, output: str, seconds: float) -> dict[str, str]:
+    from boostne.io.parts import part_paths
     from boostne.memory import format_bytes
 
     weights = "weighted" if graph.weighted else "unweighted"
-    lines = {
-        "graph": f"{name}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges, {weights}",
-        "vectors": _shape(model.embedding_),
-    }
+    lines = {"graph": f"{name}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges, {weights}"}
+    if hasattr(model, "embedding_"):
+        lines["vectors"] = _shape(model.embedding_)
     if hasattr(model, "residual_norms_"):
         first, *_, last = model.residual_norms_
         share = last / first if first else 0.0
@@ -362,8 +375,11 @@ def _summary(name: str, graph: "Graph", model: Any, output: str, seconds: float)
             )
     if getattr(model, "engine_", "local") != "local":
         lines["engine"] = model.engine_
-    size = format_bytes(Path(output).stat().st_size)
-    return lines | {"written": f"{output} ({size}) after {duration(seconds)}"}
+    path = Path(output)
+    files = part_paths(path) if path.is_dir() else [path]
+    parts = f"{len(files)} part{'s' * (len(files) > 1)}, " if path.is_dir() else ""
+    size = format_bytes(sum(file.stat().st_size for file in files))
+    return lines | {"written": f"{output} ({parts}{size}) after {duration(seconds)}"}
 
 
 def _in_words(found: dict[str, Any]) -> dict[str, str]:

@@ -1,11 +1,13 @@
 """Where the residual lives: one engine for each kind of machine."""
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from boostne.engines.base import Context, Engine, Pass
 from boostne.engines.local import LocalEngine
 from boostne.kernels import get_kernels
+
+if TYPE_CHECKING:
+    from boostne.engines.keeping import Keeping
 
 __all__ = ["Context", "Engine", "LocalEngine", "Pass", "make_engine"]
 
@@ -16,7 +18,7 @@ def make_engine(
     threads: int | None,
     client: Any,
     components: int,
-    recall: Callable[[int], tuple[Any, Any]],
+    keeping: "Keeping",
 ) -> Engine:
     """Return the engine of this name.
 
@@ -26,11 +28,11 @@ def make_engine(
         Where the residual lives.
     threads : int, optional
         Threads of this machine, or of each worker; by default all of them.
-    client, components, recall
+    client, components, keeping
         For "dask"; see :class:`boostne.engines.dask.DaskEngine`.
     """
     if name == "dask":
         from boostne.engines.dask import DaskEngine
 
-        return DaskEngine(client, components, recall, threads)
+        return DaskEngine(client, components, keeping, threads)
     return LocalEngine(get_kernels(threads=threads))

@@ -8,6 +8,7 @@ it expects, so that a block that had to be built again is never taken for the on
 import threading
 from dataclasses import dataclass
 from functools import reduce
+from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from boostne.connectivity.rows import RowCollector, RowSource, chunks
 from boostne.engines.base import inverse_ratio
 from boostne.engines.local import padded, squared_norm
+from boostne.io.atomic import atomic_path
 from boostne.kernels import get_kernels
 from boostne.kernels.native import aligned_empty
 from boostne.kernels.shard_sums import Part, join, total, total_in_order
@@ -87,11 +89,27 @@ class Draft:
     collector: RowCollector
 
 
+@dataclass(frozen=True)
+class LevelFiles:
+    """Names of the files of finished levels, in a folder that all machines see: U by blocks of rows, V whole."""
+
+    folder: str
+
+    def rows(self, level: int, first_row: int) -> Path:
+        """Return where a block's rows of U are."""
+        return Path(self.folder) / f"level-{level + 1:02d}-rows-{first_row}.npy"
+
+    def columns(self, level: int) -> Path:
+        """Return where V is."""
+        return Path(self.folder) / f"level-{level + 1:02d}-context.npy"
+
+
 class Block:
     """Some neighbouring shards of R, with their rows of U as they are and as they were last accepted."""
 
-    def __init__(self, R: ShardedCSR, norms: NDArray[np.float64], threads: int) -> None:
+    def __init__(self, R: ShardedCSR, first_row: int, norms: NDArray[np.float64], threads: int) -> None:
         self.R = R
+        self.first_row = first_row
         self.norms = norms
         self.level = 0
         self.kernels = get_kernels(threads=threads)
@@ -177,7 +195,7 @@ def build_block(
         collector.extend(source(chunk))
     R = ShardedCSR.from_csr(collector.finish(), copy=False, cuts=place.cuts, first_shard=place.first_shard)
     norms = np.array([squared_norm(R.shard(s).data) for s in range(R.n_shards)])
-    return Block(R, norms, threads)
+    return Block(R, rows.start, norms, threads)
 
 
 def describe(block: Block) -> State:
@@ -255,6 +273,16 @@ def rows_of(block: Block, moment: Moment, components: int) -> NDArray[Any]:
         return np.ascontiguousarray(block.rows_at(moment, components)[:, :components])
 
 
+def save_rows(block: Block, moment: Moment, components: int, files: LevelFiles) -> None:
+    """Write what :func:`rows_of` would return."""
+    _save(files.rows(moment.level, block.first_row), rows_of(block, moment, components))
+
+
+def save_columns(factor: Factor, components: int, level: int, files: LevelFiles) -> None:
+    """Write what :func:`columns` would return."""
+    _save(files.columns(level), columns(factor, components))
+
+
 def deflate(block: Block, moment: Moment, factor: Factor) -> State:
     """Take the level in hand from R."""
     with block.lock:
@@ -269,6 +297,41 @@ def deflate_again(block: Block, level: int, U: NDArray[Any], V: NDArray[Any]) ->
         if block.level == level:
             block.deflate(padded(U), padded(V))
         return block.state
+
+
+def deflate_from_files(block: Block, level: int, files: LevelFiles) -> State:
+    """Do the same with factors that were written."""
+    return deflate_again(
+        block, level, np.load(files.rows(level, block.first_row)), np.load(files.columns(level))
+    )
+
+
+def write_part(
+    files: LevelFiles, nodes: NDArray[Any], first_row: int, widths: list[int], dtype: Any, path: str
+) -> None:
+    """Write the vectors of a block's rows, all levels side by side, as a Parquet file with the ids of their nodes.
+
+    A level that has no file is zero: nothing was left for it.
+    """
+    from boostne.embedding import Embedding
+    from boostne.io import write_embedding
+
+    vectors = np.zeros((len(nodes), sum(widths)), dtype)
+    for level, end in enumerate(np.cumsum(widths)):
+        rows = files.rows(level, first_row)
+        if rows.exists():
+            vectors[:, end - widths[level] : end] = np.load(rows)
+    write_embedding(Embedding(nodes, vectors, widths), path)
+
+
+def sees(files: LevelFiles) -> bool:
+    """Whether this machine has the folder."""
+    return Path(files.folder).is_dir()
+
+
+def _save(path: Path, array: NDArray[Any]) -> None:
+    with atomic_path(path) as temporary:
+        np.save(temporary, array, allow_pickle=False)
 
 
 def _with_gram(V: NDArray[Any], gram: NDArray[np.float64]) -> Factor:

@@ -122,6 +122,10 @@ class Cluster:
             self.workers()  # raises where the scheduler is what went away
             raise WorkerLostError from error
 
+    def ask(self, question: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+        """Call a function on every worker; returns the answers by address."""
+        return dict(self._client.run(question, *arguments))
+
     def submit(self, worker: Worker, task: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Let a worker, and no other, do something."""
         return self._client.submit(task, *arguments, workers=[worker.address], pure=False)  # type: ignore[no-any-return]

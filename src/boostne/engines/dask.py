@@ -11,6 +11,7 @@ level in hand begins again.
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,9 +21,11 @@ from scipy import sparse
 from boostne.connectivity.rows import MatrixRows, Progress, RowSource
 from boostne.engines import blocks
 from boostne.engines.base import Context, Engine, LevelLost, Pass
-from boostne.engines.blocks import Change, Moment, State
+from boostne.engines.blocks import Change, LevelFiles, Moment, State
 from boostne.engines.cluster import Cluster
-from boostne.engines.holdings import LOSSES, Holdings, Recall
+from boostne.engines.holdings import LOSSES, Holdings
+from boostne.engines.keeping import InFiles, Keeping, OnClient
+from boostne.io.parts import part_path
 from boostne.memory import Room
 
 if TYPE_CHECKING:
@@ -54,16 +57,17 @@ class DaskEngine(Engine):
         See :class:`boostne.engines.cluster.Cluster`.
     components : int
         Width of a level, for the reckoning of memory.
-    recall : callable
-        ``recall(i)`` gives U and V of level i, counted from 0, once it is finished; asked after a loss.
+    keeping : Keeping
+        Where the factors of finished levels are, for the user and after a loss.
     threads : int, optional
         Threads of each worker to use; by default those that it has.
     """
 
-    def __init__(self, client: Any, components: int, recall: Recall, threads: int | None = None) -> None:
+    def __init__(self, client: Any, components: int, keeping: Keeping, threads: int | None = None) -> None:
         self._cluster = Cluster(client)
         self._components = components
-        self._recall = recall
+        self._keeping = keeping
+        keeping.check(self._cluster)
         self._threads = threads
         self._attempt = 0
         self._change: Change = "none"
@@ -90,7 +94,6 @@ class DaskEngine(Engine):
         """Build X on the workers; see :meth:`Engine.load_rows`."""
         self._shape, self._dtype = (source.n, source.n), source.dtype
         self._level = 0
-        self._collected: tuple[NDArray[Any], NDArray[Any]] | None = None
         self._holdings = Holdings(self._cluster, source, self._components, self._threads)
         states = self._holdings.states()
         self._learn(states)
@@ -160,14 +163,9 @@ class DaskEngine(Engine):
         context.V = self._on_first(blocks.scale, context.V, ratio)
 
     def collect(self, context: Context) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Fetch U from all workers and V from the first; see :meth:`Engine.collect`."""
+        """Have the factors kept; see :meth:`Engine.collect`. Where that is in files, none of their rows come back."""
         with self._level_in_hand():
-            tasks = self._holdings.on_all(blocks.rows_of, self._moment(), context.components)
-            *rows, V = self._holdings.results(
-                [*tasks, self._on_first(blocks.columns, context.V, context.components)]
-            )
-        self._collected = np.concatenate(rows), V
-        return self._collected
+            return self._keeping.keep(self._holdings, self._moment(), context)
 
     def deflate(self, context: Context) -> None:
         """Deflate every block where it is; see :meth:`Engine.deflate`."""
@@ -176,16 +174,45 @@ class DaskEngine(Engine):
         try:
             states = self._holdings.results(self._holdings.on_all(blocks.deflate, moment, context.V))
         except LOSSES:
-            states = self._holdings.restore(self._level, self._factors)
+            states = self._holdings.restore(self._level, self._keeping)
         self._learn(states)
-        self._collected = None
+        self._keeping.let_go()
 
     def replay(self, U: NDArray[Any], V: NDArray[Any]) -> None:
         """Take a level from every block as after a loss; see :meth:`Engine.replay`."""
         self._level += 1
-        self._collected = U, V
-        self._learn(self._holdings.restore(self._level, self._factors))
-        self._collected = None
+        self._learn(self._holdings.restore(self._level, OnClient(lambda _: (U, V))))
+
+    def write_parts(self, folder: Path, nodes: NDArray[Any], levels: int) -> list[Path]:
+        """Have each worker write the vectors of its rows as a Parquet file, from the files of all levels.
+
+        Parameters
+        ----------
+        folder : Path
+            Seen by all machines.
+        nodes : ndarray
+            Ids of the rows.
+        levels : int
+            k.
+        """
+        if not isinstance(self._keeping, InFiles):
+            raise TypeError("the factors are on the client; parts are written of those in files")
+        while True:
+            try:
+                return self._written(self._keeping.files, folder, nodes, [self._components] * levels)
+            except LOSSES:
+                self._learn(self._holdings.restore(self._level, self._keeping))
+
+    def _written(self, files: LevelFiles, folder: Path, nodes: NDArray[Any], widths: list[int]) -> list[Path]:
+        paths, tasks = [], []
+        for i, held in enumerate(self._holdings.held):
+            rows = held.place.rows
+            paths.append(part_path(folder, i))
+            ids = self._holdings.send(nodes[rows.start : rows.stop], {held.worker.address})
+            options = (rows.start, widths, self._dtype.name, str(paths[-1].resolve()))
+            tasks.append(self._holdings.submit(held.worker, blocks.write_part, files, ids, *options))
+        self._holdings.results(tasks)
+        return paths
 
     def _joined(self, sums: list["Future[Any]"]) -> list["Future[Any]"]:
         """Add neighbours on the worker of the left one, until there are no more than two."""
@@ -224,14 +251,8 @@ class DaskEngine(Engine):
         try:
             yield
         except LOSSES as error:
-            self._learn(self._holdings.restore(self._level, self._recall))
+            self._learn(self._holdings.restore(self._level, self._keeping))
             raise LevelLost from error
-
-    def _factors(self, level: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return U and V of a level that is finished or being finished."""
-        if level == self._level - 1 and self._collected is not None:
-            return self._collected
-        return self._recall(level)
 
     def _learn(self, states: list[State]) -> None:
         self._norm2 = float(np.concatenate([state.norms for state in states]).sum())

@@ -12,12 +12,12 @@ from boostne.connectivity.rows import RowSource
 from boostne.engines import blocks
 from boostne.engines.blocks import BlockLostError, Place, State
 from boostne.engines.cluster import Cluster, Worker, WorkerLostError
+from boostne.engines.keeping import Keeping
 from boostne.engines.partition import block_bytes, estimated_counts, even_cuts, places, sampled_ranges
 
 if TYPE_CHECKING:
     from distributed import Future
 
-Recall = Callable[[int], tuple[NDArray[Any], NDArray[Any]]]
 LOSSES = (WorkerLostError, BlockLostError)
 
 
@@ -87,12 +87,12 @@ class Holdings:
         """Ask for the state of every block."""
         return self.results(self.on_all(blocks.describe))
 
-    def restore(self, level: int, recall: Recall) -> list[State]:
+    def restore(self, level: int, keeping: Keeping) -> list[State]:
         """Build again what was lost, and take the first ``level`` levels from each block that still has them."""
         while True:
             try:
                 self._build_lost()
-                return self._take_levels(level, recall)
+                return self._take_levels(level, keeping)
             except LOSSES:
                 continue
 
@@ -159,16 +159,9 @@ class Holdings:
             threads = self.threads_of(held.worker)
             held.block = self.submit(held.worker, blocks.build_block, shared, held.place, threads)
 
-    def _take_levels(self, last: int, recall: Recall) -> list[State]:
+    def _take_levels(self, last: int, keeping: Keeping) -> list[State]:
         states = self.states()
         for level in range(min(state.level for state in states), last):
-            U, V = recall(level)
             behind = [held for held, state in zip(self.held, states, strict=True) if state.level <= level]
-            sent = self.send(np.ascontiguousarray(V), {held.worker.address for held in behind})
-            tasks = []
-            for held in behind:
-                rows = np.ascontiguousarray(U[held.place.rows.start : held.place.rows.stop])
-                mine = self.send(rows, {held.worker.address})
-                tasks.append(self.submit(held.worker, blocks.deflate_again, held.block, level, mine, sent))
-            self.results(tasks)
+            self.results(keeping.take_again(self, level, behind))
         return self.states()

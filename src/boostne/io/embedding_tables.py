@@ -77,11 +77,12 @@ def blocks_of_rows(embedding: Embedding, dtype: Any) -> Iterator[tuple[NDArray[A
         yield embedding.nodes[rows], block
 
 
-def read_parquet(path: Path) -> Embedding:
-    """Read a Parquet table of this library or of another tool, such as pandas."""
+def read_parquet(paths: Sequence[Path]) -> Embedding:
+    """Read a Parquet table of this library or of another tool, such as pandas; from several files if it has parts."""
+    import pyarrow as pa
     from pyarrow import parquet
 
-    table = parquet.read_table(path)
+    table = pa.concat_tables([parquet.read_table(path) for path in paths])
     metadata = table.schema.metadata or {}
     names = table.column_names
     place = _place_of_nodes(names)

@@ -29,6 +29,7 @@ from boostne.io.atomic import atomic_path
 from boostne.io.embedding_arrays import read_npy, read_npz, write_npy, write_npy_ids, write_npz
 from boostne.io.embedding_ids import IdType, check_text_ids, check_utf8_ids
 from boostne.io.embedding_tables import read_csv, read_parquet, write_csv, write_parquet
+from boostne.io.parts import part_paths
 from boostne.io.word2vec import read_word2vec, write_word2vec
 
 
@@ -76,7 +77,8 @@ def read_embedding(
     Parameters
     ----------
     path : str or Path
-        A file in one of the formats of :func:`write_embedding`. A CSV file may lack the header and may be
+        A file in one of the formats of :func:`write_embedding`, or a folder of Parquet parts as
+        :meth:`boostne.BoostNE.fit_to_parts` leaves it. A CSV file may lack the header and may be
         separated by semicolons or tabs; its ids are the column ``node``, ``nodes``, ``node_id`` or ``id``,
         else the first. A word2vec file may lack its first line.
     ids : sequence, str or Path, optional
@@ -90,7 +92,7 @@ def read_embedding(
     Embedding
     """
     path = Path(path)
-    suffix = known_suffix(path)
+    suffix = ".parquet" if path.is_dir() else known_suffix(path)
     if ids is not None and suffix != ".npy":
         raise ParameterError(
             f"ids belongs to .npy files, which hold vectors only; {path.name} has its own ids"
@@ -128,7 +130,10 @@ _WRITERS: dict[str, Callable[[Embedding, Path], None]] = {
     ".emb": write_word2vec,
     ".txt": write_word2vec,
 }
-_TYPED: dict[str, Callable[[Path], Embedding]] = {".npz": read_npz, ".parquet": read_parquet}
+_TYPED: dict[str, Callable[[Path], Embedding]] = {
+    ".npz": read_npz,
+    ".parquet": lambda path: read_parquet(part_paths(path) if path.is_dir() else [path]),
+}
 _TEXT: dict[str, Callable[[Path, IdType], Embedding]] = {
     ".csv": read_csv,
     ".emb": read_word2vec,

@@ -1,8 +1,9 @@
 """BoostNE: a multi-level embedding by boosted non-negative matrix factorisation."""
 
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,10 @@ from scipy import sparse
 from boostne.boosting import Level, Settings, boost, random_start
 from boostne.boosting import Progress as LevelProgress
 from boostne.engines import Engine
+from boostne.engines.keeping import InFiles, OnClient
 from boostne.errors import ParameterError
 from boostne.graph import Graph, check_choice
+from boostne.io.parts import parts_folder
 from boostne.kernels import Kernels, available_threads, get_kernels
 from boostne.memory import Room, room_within
 from boostne.models.base import Capabilities, NodeEmbedder
@@ -23,6 +26,9 @@ from boostne.models.resuming import open_checkpoint
 from boostne.models.targets import DEEPWALK, NODE2VEC, Connectivity, Options, build_target, check_name
 from boostne.models.walk_matrix import Form, WalkMatrix, WalkOptions
 from boostne.progress import Progress, Report, silent
+
+if TYPE_CHECKING:
+    from boostne.engines.dask import DaskEngine
 
 INNER_SWEEPS = 4  # fewer need more passes over the residual, more gain nothing
 
@@ -220,52 +226,104 @@ class BoostNE(NodeEmbedder):
         sample = Sample(target, time.perf_counter() - begin)
         return estimate(sample, self._workload(graph), self._kernels(), form="exact")
 
+    def fit_to_parts(self, X: Any, folder: str | Path, *, progress: Report = silent) -> list[Path]:
+        """Embed on a cluster whose workers write the vectors: for embeddings that do not fit this machine.
+
+        Each worker writes the vectors of its rows as a Parquet file, ``part-00000.parquet`` and so on;
+        :func:`boostne.read_embedding` reads the folder, as do pandas, Dask and Spark. What the model learned beside
+        the vectors is in its attributes; it has no ``embedding_``, ``levels_`` and ``context_``.
+
+        Parameters
+        ----------
+        X : Graph, matrix, networkx graph, edge table or list of pairs
+            As for :meth:`fit`.
+        folder : str or Path
+            New or empty, and seen by all workers under this name, for instance on a network drive. Until the end
+            it also holds the factors of the finished levels, about twice the size of the vectors.
+        progress : callable, optional
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        list of Path
+            The files, in the order of the graph's nodes.
+        """
+        if self.engine != "dask" or self.checkpoint is not None:
+            raise ParameterError(
+                "parts are written by the workers of engine='dask', without a checkpoint; got "
+                f"engine={self.engine!r}, checkpoint={self.checkpoint!r}"
+            )
+        graph = self._check_graph(X)
+        self._check_parameters(graph)
+        with parts_folder(folder) as (parts, levels):
+            seed = seed_from(self.random_state)
+            loading = Loading(self, graph, progress, seed)
+            with loading.engine(InFiles(levels)) as engine:
+                self._prepare(loading, engine)
+                for level in self._boosted(engine, seed, progress):
+                    self._learn(level)
+                progress(Progress("writing", 0.0, "on the workers"))
+                return cast("DaskEngine", engine).write_parts(parts, graph.nodes, self.levels)
+
     def _fit(self, graph: Graph, report: Report) -> tuple[NDArray[Any], NDArray[np.int64]]:
         self._check_parameters(graph)
         seed = seed_from(self.random_state)
-        settings = self._settings()
         checkpoint = open_checkpoint(self, graph, seed)
         loading = Loading(self, graph, report, seed, checkpoint)
-        with loading.engine(self._recall) as engine:
-            self._note(loading)
-            self.engine_ = loading.engine_name
+        with loading.engine(OnClient(self._recall)) as engine:
             vectors = np.empty((graph.n_nodes, self.dimensions), self.dtype)
-            self._prepare(engine, vectors)
-            start = random_start(seed, engine, settings.components)
-            report(Progress("levels", 0.0))
+            self.context_ = np.empty_like(vectors)
+            self.levels_: list[NDArray[Any]] = []
+            self._prepare(loading, engine)
             finished = checkpoint.levels(self.levels) if checkpoint is not None else []
-            levels = boost(engine, settings, self.levels, start, self._level_report(report), finished)
-            for i, level in enumerate(levels):
+            for i, level in enumerate(self._boosted(engine, seed, report, finished)):
                 if checkpoint is not None and i >= len(finished):
                     checkpoint.save_level(i + 1, level)
-                self._store(level, vectors, i * settings.components)
-        return vectors, np.full(self.levels, settings.components)
+                self._store(level, vectors)
+                self._learn(level)
+        return vectors, np.full(self.levels, self._settings().components)
+
+    def _boosted(
+        self, engine: Engine, seed: int, report: Report, finished: Sequence[Level] = ()
+    ) -> Iterator[Level]:
+        settings = self._settings()
+        start = random_start(seed, engine, settings.components)
+        report(Progress("levels", 0.0))
+        return boost(engine, settings, self.levels, start, self._level_report(report), finished)
 
     def _recall(self, level: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return U and V of a level that is stored."""
         width = self.levels_[level].shape[1]
         return self.levels_[level], self.context_[:, level * width : (level + 1) * width]
 
-    def _prepare(self, engine: Engine, vectors: NDArray[Any]) -> None:
-        self.context_ = np.empty_like(vectors)
-        self.levels_: list[NDArray[Any]] = []
+    def _prepare(self, loading: Loading, engine: Engine) -> None:
+        self._note(loading)
+        self.engine_ = loading.engine_name
         self.objective_: list[NDArray[np.float64]] = []
         self.n_iter_ = np.zeros(0, np.int64)
         self.residual_norms_ = np.array([np.sqrt(engine.norm2)])
         self.nnz_ = np.array([engine.nnz])
 
-    def _store(self, level: Level, vectors: NDArray[Any], first: int) -> None:
-        columns = slice(first, first + level.U.shape[1])
+    def _store(self, level: Level, vectors: NDArray[Any]) -> None:
+        width = level.U.shape[1]
+        first = len(self.levels_) * width
+        columns = slice(first, first + width)
         vectors[:, columns], self.context_[:, columns] = level.U, level.V
         self.levels_.append(vectors[:, columns])
+
+    def _learn(self, level: Level) -> None:
         self.objective_.append(level.objective)
         self.n_iter_ = np.append(self.n_iter_, level.n_iter)
         self.residual_norms_ = np.append(self.residual_norms_, level.residual_norm)
         self.nnz_ = np.append(self.nnz_, level.nnz)
 
     def _level_report(self, report: Report) -> LevelProgress:
+        done = 0.0
+
         def tell(level: int, n_iter: int, objective: float) -> None:
-            done = share_done(self.levels, self.n_iter_, self.nnz_, n_iter)
+            nonlocal done
+            # What is expected changes, and a bar that goes back is worse than one that waits.
+            done = max(done, share_done(self.levels, self.n_iter_, self.nnz_, n_iter))
             residual = self.residual_norms_[-1] * np.sqrt(objective) / self.residual_norms_[0]
             detail = f"level {level + 1}/{self.levels}, pass {n_iter}, residual {residual:.3f}"
             report(Progress("levels", done, detail))

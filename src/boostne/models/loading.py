@@ -14,6 +14,7 @@ from scipy import sparse
 
 from boostne.checkpoint import Checkpoint
 from boostne.engines import Engine, make_engine
+from boostne.engines.keeping import Keeping
 from boostne.errors import EngineError, MemoryLimitError
 from boostne.graph import Graph
 from boostne.models.resuming import Matrix, kept_choice, kept_matrix
@@ -101,10 +102,10 @@ class Loading:
         return X
 
     @contextmanager
-    def engine(self, recall: Callable[[int], tuple[Any, Any]]) -> Iterator[Engine]:
+    def engine(self, keeping: Keeping) -> Iterator[Engine]:
         """Give the engine that was asked for, with X; it is closed afterwards.
 
-        ``recall(i)`` returns U and V of a finished level, for an engine that lost what it held.
+        ``keeping`` has U and V of finished levels, for an engine that lost what it held.
         """
         model = self._model
         gpu = self._on_gpu() if model.engine in (CUDA, AUTO) else None
@@ -118,7 +119,7 @@ class Loading:
             threads=model.threads,
             client=model.client,
             components=model._settings().components,
-            recall=recall,
+            keeping=keeping,
         ) as engine:
             self._load(engine)
             yield engine
