@@ -204,8 +204,11 @@ def describe(block: Block) -> State:
         return block.state
 
 
-def sweep(block: Block, moment: Moment, factor: Factor, inner: int) -> Sums:
+def sweep(
+    block: Block, moment: Moment, factor: Factor, accepted: Factor, step: float | None, inner: int
+) -> Sums:
     """Run the fused pass over a block."""
+    factor = stepped(factor, accepted, step)
     with block.lock:
         U = block.rows_at(moment, factor.V.shape[1])
         return Sums(*block.kernels.sweep(block.R, factor.V, factor.gram, U, inner=inner))
@@ -223,8 +226,11 @@ def start(V: NDArray[Any]) -> Factor:
     return _with_gram(V, get_kernels().extrapolate(V, V.copy(), 0.0))
 
 
-def update(factor: Factor, neighbours: list[Sums], inner: int) -> Factor:
+def update(
+    factor: Factor, accepted: Factor, step: float | None, neighbours: list[Sums], inner: int
+) -> Factor:
     """Update V against the sums of all blocks."""
+    factor = stepped(factor, accepted, step)
     swept = join_sums(neighbours)
     gram_u = total_in_order(swept.grams)
     V = _copy(factor.V)
@@ -232,8 +238,10 @@ def update(factor: Factor, neighbours: list[Sums], inner: int) -> Factor:
     return Factor(V, gram, gram_u, product)
 
 
-def extrapolate(factor: Factor, accepted: Factor, step: float) -> Factor:
-    """Return ``max(V + step (V - accepted V), 0)``."""
+def stepped(factor: Factor, accepted: Factor, step: float | None) -> Factor:
+    """Return ``max(V + step (V - accepted V), 0)``; V itself where no step was taken."""
+    if step is None:
+        return factor
     W = _copy(accepted.V)
     return _with_gram(W, get_kernels().extrapolate(factor.V, W, step))
 

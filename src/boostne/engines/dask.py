@@ -11,6 +11,7 @@ level in hand begins again.
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,10 +35,27 @@ if TYPE_CHECKING:
 Numbers = tuple[NDArray[np.float64], NDArray[np.float64], float]
 
 
-class RemoteContext(Context):
-    """V on a worker, as a future of a :class:`boostne.engines.blocks.Factor`; its Gram matrix comes when asked for."""
+@dataclass(frozen=True)
+class Handle:
+    """V on a worker, as a future of a :class:`boostne.engines.blocks.Factor`, or as a step from there.
 
-    def __init__(self, V: Any, components: int, gram_of: Callable[[Any], NDArray[np.float64]]) -> None:
+    A step is taken by whoever needs it, each worker for itself: quicker than to wait for one of them and its V.
+    """
+
+    factor: "Future[Any]"
+    accepted: "Future[Any] | None" = None
+    step: float | None = None
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What tasks take for V."""
+        return self.factor, self.accepted, self.step
+
+
+class RemoteContext(Context):
+    """V as a handle; its Gram matrix comes when asked for."""
+
+    def __init__(self, V: Handle, components: int, gram_of: Callable[[Any], NDArray[np.float64]]) -> None:
         self.V = self.accepted = V
         self.components = components
         self._gram_of = gram_of
@@ -45,7 +63,7 @@ class RemoteContext(Context):
     @property
     def gram(self) -> NDArray[np.float64]:  # type: ignore[override]
         """``V^T V``."""
-        return self._gram_of(self.V)
+        return self._gram_of(self)
 
 
 class DaskEngine(Engine):
@@ -128,51 +146,57 @@ class DaskEngine(Engine):
         self._change = "begin"
         with self._level_in_hand():
             sent = self._holdings.send(V, {self._holdings.first.address})
-        return RemoteContext(self._on_first(blocks.start, sent), V.shape[1], lambda V: self._numbers(V)[0])
+        handle = Handle(self._on_first(blocks.start, sent))
+        return RemoteContext(handle, V.shape[1], lambda context: self._numbers(self._factor(context))[0])
 
     def sweep(self, context: Context, inner: int) -> Pass:
         """Ask every worker for its pass, without waiting for it; see :meth:`Engine.sweep`."""
-        sums = self._holdings.on_all(blocks.sweep, self._moment(), context.V, inner)
+        sums = self._holdings.on_all(blocks.sweep, self._moment(), *context.V.arguments, inner)
         return Pass(sums, np.zeros((0, 0)))
 
     def update(self, context: Context, swept: Pass, inner: int) -> float:
         """Add up the pass along a tree and update V on the first worker; see :meth:`Engine.update`."""
-        context.V = self._on_first(blocks.update, context.V, self._joined(swept.C), inner)
-        _, swept.gram, product = self._numbers(context.V)
+        V = self._on_first(blocks.update, *context.V.arguments, self._joined(swept.C), inner)
+        context.V = Handle(V)
+        _, swept.gram, product = self._numbers(V)
         return product
 
     def extrapolate(self, context: Context, step: float) -> None:
         """Make a new V of two; see :meth:`Engine.extrapolate`."""
-        moved = self._on_first(blocks.extrapolate, context.V, context.accepted, step)
-        context.V, context.accepted = moved, context.V
+        V, accepted = self._factor(context), context.accepted.factor
+        context.V, context.accepted = Handle(V, accepted, step), Handle(V)
         self._change = "accept"
 
     def retreat(self, context: Context) -> None:
         """Go on from the V and the U that were accepted; see :meth:`Engine.retreat`."""
-        context.V = self._on_first(blocks.extrapolate, context.accepted, context.V, 0.0)
+        context.V = Handle(context.accepted.factor, context.V.factor, 0.0)
         self._change = "retreat"
 
     def reseed(self, context: Context, component: int, values: NDArray[Any]) -> None:
         """Give a component of V new values; see :meth:`Engine.reseed`."""
-        context.V = self._on_first(blocks.reseed, context.V, component, values)
+        context.V = Handle(self._on_first(blocks.reseed, self._factor(context), component, values))
 
     def scale(self, context: Context, ratio: NDArray[np.float64]) -> None:
         """Scale U where it is, and V; see :meth:`Engine.scale`."""
         with self._level_in_hand():
             self._holdings.results(self._holdings.on_all(blocks.scale_rows, self._moment(), ratio))
-        context.V = self._on_first(blocks.scale, context.V, ratio)
+        context.V = Handle(self._on_first(blocks.scale, self._factor(context), ratio))
 
     def collect(self, context: Context) -> tuple[NDArray[Any], NDArray[Any]]:
         """Have the factors kept; see :meth:`Engine.collect`. Where that is in files, none of their rows come back."""
         with self._level_in_hand():
-            return self._keeping.keep(self._holdings, self._moment(), context)
+            return self._keeping.keep(
+                self._holdings, self._moment(), self._factor(context), context.components
+            )
 
     def deflate(self, context: Context) -> None:
         """Deflate every block where it is; see :meth:`Engine.deflate`."""
         moment = self._moment()
         self._level += 1
         try:
-            states = self._holdings.results(self._holdings.on_all(blocks.deflate, moment, context.V))
+            states = self._holdings.results(
+                self._holdings.on_all(blocks.deflate, moment, self._factor(context))
+            )
         except LOSSES:
             states = self._holdings.restore(self._level, self._keeping)
         self._learn(states)
@@ -229,6 +253,13 @@ class DaskEngine(Engine):
     def _on_first(self, task: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Start a task on the worker that has V."""
         return self._holdings.submit(self._holdings.first, task, *arguments)
+
+    def _factor(self, context: Context) -> "Future[Any]":
+        """Return V as a future of its own."""
+        if context.V.step is not None:
+            context.V = Handle(self._on_first(blocks.stepped, *context.V.arguments))
+        factor: Future[Any] = context.V.factor
+        return factor
 
     def _moment(self) -> Moment:
         """Return the time that a task on the blocks belongs to; what was due for U is then on its way."""

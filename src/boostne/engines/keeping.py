@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.engines import blocks
-from boostne.engines.base import Context
 from boostne.engines.blocks import LevelFiles, Moment
 from boostne.engines.cluster import Cluster
 from boostne.errors import ParameterError
@@ -33,7 +32,7 @@ class Keeping(Protocol):
     def check(self, cluster: Cluster) -> None:
         """Raise, before the work, where the workers could not do their part."""
 
-    def keep(self, holdings: "Holdings", moment: Moment, context: Context) -> Factors:
+    def keep(self, holdings: "Holdings", moment: Moment, V: "Future[Any]", components: int) -> Factors:
         """Take the factors of the level in hand from the workers; returns what of them comes to the client."""
 
     def let_go(self) -> None:
@@ -53,11 +52,11 @@ class OnClient:
     def check(self, cluster: Cluster) -> None:
         """Ask nothing of the workers."""
 
-    def keep(self, holdings: "Holdings", moment: Moment, context: Context) -> Factors:
+    def keep(self, holdings: "Holdings", moment: Moment, V: "Future[Any]", components: int) -> Factors:
         """Fetch U from all workers and V from the first."""
-        tasks = holdings.on_all(blocks.rows_of, moment, context.components)
-        V = holdings.submit(holdings.first, blocks.columns, context.V, context.components)
-        *rows, found = holdings.results([*tasks, V])
+        tasks = holdings.on_all(blocks.rows_of, moment, components)
+        columns = holdings.submit(holdings.first, blocks.columns, V, components)
+        *rows, found = holdings.results([*tasks, columns])
         self.in_hand = moment.level, (np.concatenate(rows), found)
         return self.in_hand[1]
 
@@ -98,14 +97,14 @@ class InFiles:
                 "such as a network drive"
             )
 
-    def keep(self, holdings: "Holdings", moment: Moment, context: Context) -> Factors:
+    def keep(self, holdings: "Holdings", moment: Moment, V: "Future[Any]", components: int) -> Factors:
         """Have U and V written."""
-        tasks = holdings.on_all(blocks.save_rows, moment, context.components, self.files)
-        V = holdings.submit(
-            holdings.first, blocks.save_columns, context.V, context.components, moment.level, self.files
+        tasks = holdings.on_all(blocks.save_rows, moment, components, self.files)
+        columns = holdings.submit(
+            holdings.first, blocks.save_columns, V, components, moment.level, self.files
         )
-        holdings.results([*tasks, V])
-        return _nothing(context.components), _nothing(context.components)
+        holdings.results([*tasks, columns])
+        return _nothing(components), _nothing(components)
 
     def let_go(self) -> None:
         """Keep the files: they are what the user gets."""
