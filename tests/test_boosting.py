@@ -15,6 +15,7 @@ from boostne.connectivity import WalkColumns, exact_deepwalk
 from boostne.datasets import load_dataset
 from boostne.engines import LocalEngine
 from boostne.engines.base import inverse_ratio
+from boostne.kernels import get_kernels
 
 TOLERANCE = {"float32": 1e-5, "float64": 1e-11}
 ROUNDING = {"float32": 1e-6, "float64": 1e-14}  # of a residual, as a share of ||X||
@@ -329,3 +330,19 @@ class TestRandomStart:
         assert not np.array_equal(start(0), start(1))
         assert not np.array_equal(start(0), random_start(4, engine, 5)(0))
         assert start(0).min() >= 0
+
+
+def test_a_level_that_explains_little_is_still_solved():
+    # Many communities and few components, as in a large graph: a pass gains less than tol of ||X||^2 from the start.
+    rng = np.random.default_rng(0)
+    n, communities = 40_000, 2_000
+    rows = np.repeat(np.arange(n), 6)
+    columns = rng.integers(0, n // communities, len(rows)) * communities + rows % communities
+    X = sparse.csr_array((np.ones(len(rows), np.float32), (rows, columns)), shape=(n, n))
+    engine = LocalEngine(get_kernels())
+    engine.load(X)
+    (level,) = boost(engine, Settings(4, 2e-4, 100, 4), 1, random_start(0, engine, 4))
+    explained = 1 - level.objective
+    assert explained[-1] < 1e-3
+    assert explained[1] - explained[0] < 2e-4
+    assert explained[-1] > 1.1 * explained[1]

@@ -36,12 +36,15 @@ constexpr int kWide = BOOSTNE_BYTES / sizeof(T);  // numbers in a full register
 template <class T>
 constexpr int kNarrow = kWide<T> < kPad ? kWide<T> : kPad;  // for rows narrower than that
 
+constexpr int64_t kNearBytes = 16 << 20;  // of a factor: a larger one is waited for, entry by entry
+constexpr int64_t kAhead = 24;            // entries that are asked for before they are needed
+
 inline float log_of(float x) { return logf(x); }
 inline double log_of(double x) { return log(x); }
 
-// out = sum over a row's entries of data * V[column], for a tile of K registers; `data` may be of another type. `Unroll` independent sums hide
-// the latency of the multiply-add.
-template <class T, int L, int K, class D>
+// out = sum over a row's entries of data * V[column], for a tile of K registers; `data` may be of another type. `Unroll`
+// independent sums hide the latency of the multiply-add; with `Far`, V is asked for ahead of time.
+template <class T, int L, int K, bool Far = false, class D>
 inline void gather(const int32_t* indices, const D* data, int64_t count, const T* V, T* out) {
   using Vec = typename Lanes<T, L>::type;
   constexpr int Unroll = 8 / K;
@@ -51,6 +54,7 @@ inline void gather(const int32_t* indices, const D* data, int64_t count, const T
   int64_t q = 0;
   for (; q + Unroll <= count; q += Unroll)
     for (int u = 0; u < Unroll; ++u) {
+      if (Far && q + u + kAhead < count) __builtin_prefetch(V + int64_t(indices[q + u + kAhead]) * (K * L));
       const T* v = V + int64_t(indices[q + u]) * (K * L);
       for (int k = 0; k < K; ++k) acc[u][k] += T(data[q + u]) * load<Vec>(v + k * L);
     }
@@ -65,13 +69,14 @@ inline void gather(const int32_t* indices, const D* data, int64_t count, const T
   }
 }
 
-// C[column] += data * u for a row's entries, likewise for a tile.
-template <class T, int L, int K, class D>
+// C[column] += data * u for a row's entries, likewise.
+template <class T, int L, int K, bool Far = false, class D>
 inline void scatter(const int32_t* indices, const D* data, int64_t count, const T* u, T* C) {
   using Vec = typename Lanes<T, L>::type;
   Vec row[K];
   for (int k = 0; k < K; ++k) row[k] = load<Vec>(u + k * L);
   for (int64_t q = 0; q < count; ++q) {
+    if (Far && q + kAhead < count) __builtin_prefetch(C + int64_t(indices[q + kAhead]) * (K * L), 1);
     T* c = C + int64_t(indices[q]) * (K * L);
     const T value = T(data[q]);
     for (int k = 0; k < K; ++k) store(c + k * L, load<Vec>(c + k * L) + value * row[k]);
@@ -148,8 +153,8 @@ inline int64_t rows_in_block(const int64_t* indptr, int64_t rows) {
   return count;
 }
 
-template <class T, int L, int K>
-void sweep_rows(const SweepRows<T>& s) {
+template <class T, int L, int K, bool Far>
+void sweep_rows_at(const SweepRows<T>& s) {
   constexpr int64_t Tile = K * L;
   T* p = s.scratch;
   T* p_lanes = p + kBlockRows * s.width;
@@ -162,7 +167,7 @@ void sweep_rows(const SweepRows<T>& s) {
     T* u = s.U + i * s.width;
     for (int64_t at = 0; at < s.width; at += Tile)
       for (int64_t r = 0; r < count; ++r)
-        gather<T, L, K>(s.indices + indptr[r], s.data + indptr[r], indptr[r + 1] - indptr[r],
+        gather<T, L, K, Far>(s.indices + indptr[r], s.data + indptr[r], indptr[r + 1] - indptr[r],
                         s.V + at * s.n_columns, p + r * s.width + at);
     for (int64_t r = 0; r < count; r += kLaneRows) {
       const int64_t lanes = count - r < kLaneRows ? count - r : kLaneRows;
@@ -173,11 +178,19 @@ void sweep_rows(const SweepRows<T>& s) {
     }
     for (int64_t at = 0; at < s.width; at += Tile)
       for (int64_t r = 0; r < count; ++r)
-        scatter<T, L, K>(s.indices + indptr[r], s.data + indptr[r], indptr[r + 1] - indptr[r],
+        scatter<T, L, K, Far>(s.indices + indptr[r], s.data + indptr[r], indptr[r + 1] - indptr[r],
                          u + r * s.width + at, s.C + at * s.n_columns);
     add_gram<T, L>(u, count, s.width, gram);
     flush_gram(gram, s.width, s.gram_u);
   }
+}
+
+template <class T, int L, int K>
+void sweep_rows(const SweepRows<T>& s) {
+  if (s.n_columns * s.width * int64_t(sizeof(T)) > kNearBytes)
+    sweep_rows_at<T, L, K, true>(s);
+  else
+    sweep_rows_at<T, L, K, false>(s);
 }
 
 template <class T, int L>
