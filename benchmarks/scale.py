@@ -237,6 +237,8 @@ def draw(rows: list[dict[str, Any]]) -> None:
         axis.set(xscale="log", xlabel="nodes", title=title)
         if column != "accuracy":
             axis.set_yscale("log")
+            axis.yaxis.set_major_formatter("{x:g}")
+            axis.yaxis.set_minor_formatter("")
         axis.grid(alpha=0.3, which="both")
     axes[0].legend(fontsize=8)
     figure.savefig(RESULTS / PICTURE, dpi=120)
