@@ -300,6 +300,20 @@ class TestFaults:
             ):
                 on(client, graph, kill)
 
+    def test_a_worker_dies_between_its_result_and_the_fetching(self, tmp_path, monkeypatch):
+        # Dask would wait for the task, which no other worker may do, to be done again.
+        monkeypatch.setattr(cluster, "GATHER_SECONDS", 0.5)
+        with processes(tmp_path, 2) as made, client_of(made, 2) as client:
+            workers = client.scheduler_info()["workers"]
+            there = cluster.Cluster(client)
+            worker = next(iter(there.workers().values()))
+            future = there.submit(worker, abs, -1)
+            assert there.results([future], {worker.address}) == [1]
+            made.kill(workers[worker.address]["name"])
+            monkeypatch.setattr(distributed, "wait", lambda *_, **__: None)  # as if it had just said: done
+            with pytest.raises(cluster.WorkerLostError):
+                there.results([future], {worker.address})
+
     def test_the_scheduler_goes_away(self, graph, tmp_path):
         with processes(tmp_path, 1) as made, client_of(made, 1) as client:
 

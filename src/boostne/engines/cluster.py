@@ -19,6 +19,7 @@ CONNECT_SECONDS = 10
 WORKERS_SECONDS = 10  # until the first worker has come
 REPLACEMENT_SECONDS = 60  # until another takes a lost one's place
 POLL_SECONDS = 0.5  # between two looks at who is still there
+GATHER_SECONDS = 5  # for results that are there to arrive, at first
 PAUSE_SECONDS = 60  # that a worker may wait for memory to be freed
 USABLE = 0.8  # of a worker's memory limit: beyond that Dask pauses it
 
@@ -135,17 +136,30 @@ class Cluster:
         from distributed import CancelledError, KilledWorker, wait
 
         last_running = time.monotonic()
+        patience = GATHER_SECONDS
         try:
             while True:
                 try:
                     with self._client.as_current():
                         wait(futures, timeout=POLL_SECONDS)  # type: ignore[no-untyped-call]
-                    return list(self._client.gather(futures))
                 except TimeoutError:
                     last_running = self._look_after(used, last_running)
+                    continue
+                try:
+                    return self._gathered(futures, patience)
+                except TimeoutError:
+                    # A worker that died with a finished result would be waited for without end.
+                    last_running = self._look_after(used, last_running)
+                    patience *= 2
         except (KilledWorker, CancelledError) as error:
             self.workers()  # raises where the scheduler is what went away
             raise WorkerLostError from error
+
+    def _gathered(self, futures: Sequence["Future[Any]"], seconds: float) -> list[Any]:
+        """Fetch finished results, or raise TimeoutError."""
+        gather = self._client.gather
+        found = self._client.sync(lambda: gather(list(futures), asynchronous=True), callback_timeout=seconds)
+        return list(found)
 
     def _look_after(self, used: set[str], last_running: float) -> float:
         """Raise if one of these workers is missing, or has been out of memory for long; else tell when none was."""
