@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common import graph_named, graph_of, peak_memory, save, show, timed
+from benchmarks.common import graph_named, graph_of, peak_memory, peak_so_far, save, show, timed
 from boostne import BoostNE, Graph
 
 # A data set or a number of nodes to generate, the options of its fits, and how often they are timed.
@@ -122,7 +122,7 @@ def on_cluster(
         before = client.run(start_of_peak)
         sent_before = client.run(bytes_sent)
         seconds, model = timed(lambda: fit(graph, engine="dask", client=client, **options), repeats)
-        peaks, sent = client.run(peak_of), client.run(bytes_sent)
+        peaks, sent = client.run(peak_so_far), client.run(bytes_sent)
     check_same(model, expected)
     return {
         "seconds": seconds,
@@ -141,14 +141,7 @@ def check_same(model: BoostNE, expected: BoostNE) -> None:
 def start_of_peak() -> int:
     """Forget this process's peak memory so far; returns what it holds."""
     Path("/proc/self/clear_refs").write_text("5")
-    return peak_of()
-
-
-def peak_of() -> int:
-    """Peak memory of this process, in bytes."""
-    status = Path("/proc/self/status").read_text()
-    line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
-    return int(line.split()[1]) * 1024
+    return peak_so_far()
 
 
 def bytes_sent(dask_worker: Any) -> int:
