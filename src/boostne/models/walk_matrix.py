@@ -220,8 +220,8 @@ class WalkMatrix:
         if choice.form == "push":
             per_row = choice.max_per_row or n
             chunk = min(push_chunk(n, per_row, work.dtype), n) * per_row
-            # The kernel's facts about each node, and for each thread its mass and three lists of nodes.
-            vectors = n * (2 * number + 16) + work.threads * n * (4 * number + 12)
+            # For each thread the mass of each node, and three lists of nodes.
+            vectors = work.threads * n * (3 * number + 12)
             return copies + vectors + chunk * work.entry_bytes
         if choice.form == "spectral":
             return copies + SPECTRAL_VECTORS * n * self._options.eigenpairs * 8

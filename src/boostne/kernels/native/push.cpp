@@ -28,117 +28,115 @@ struct PushGraph {
   int64_t cap;
 };
 
-// What is asked of a node, and what is known of its mass, each side by side. Nodes are met in no order, and in a large
-// graph each is a wait for memory: one rather than three.
-template <class T>
-struct Facts {
-  int64_t begin;
-  int32_t degree;
-  T inverse_degree, scale;
-};
-template <class T>
-struct alignas(4 * sizeof(T)) Mass {
-  T here, next, total;
-};
+// Nodes are met in no order, and in a large graph each is a wait for memory. So the mass of a node lies side by side;
+// lists are written without a branch, since one that is taken by what has not arrived yet keeps all that comes after it
+// waiting; and what can be known ahead of time is asked for ahead of time.
+constexpr int64_t kAhead = 4;  // nodes, to their edges; and twice that to their place
 
 template <class T>
 class Pusher {
  public:
-  Pusher(const PushGraph<T>& graph, const LargeVector<Facts<T>>& facts)
-      : graph_(graph), facts_(facts), mass_(graph.n), here_(graph.n), next_(graph.n), reached_(graph.n) {}
+  explicit Pusher(const PushGraph<T>& graph)
+      : graph_(graph), mass_(graph.n), moving_(graph.n + 1), next_(graph.n + 1), reached_(graph.n + 1) {}
 
   // Writes the strongest entries of one row, ascending by column; returns their number.
   int64_t row(int32_t source, int32_t* columns, T* values, double* dropped) {
-    const int window = graph_.window;
     double lost = 0;
-    int64_t size = 1, reached = 0;
-    here_[0] = source;
-    mass_[source].here = T(1);
-    for (int step = 0; step < window && size; ++step) {
-      const int64_t moved = spread(size, step == 0, &lost, window - step);
-      for (int64_t q = 0; q < moved; ++q) {
-        Mass<T>& mass = mass_[next_[q]];
-        if (mass.total == 0) reached_[reached++] = next_[q];
-        mass.total += mass.next;
-        mass.here = mass.next;
-        mass.next = 0;
-      }
-      std::swap(here_, next_);
-      size = moved;
+    int64_t moving = 1;
+    n_reached_ = 0;
+    moving_[0] = {source, graph_.inverse_degree[source]};  // always moves: otherwise a hub would have no row
+    for (int left = graph_.window - 1; left >= 0 && moving; --left) moving = settle(spread(moving), left, &lost);
+    const int64_t kept = strongest(entries(), &lost);
+    std::sort(found_.begin(), found_.begin() + kept, [](const Entry& a, const Entry& b) { return a.node < b.node; });
+    for (int64_t q = 0; q < kept; ++q) {
+      columns[q] = found_[q].node;
+      values[q] = std::log(found_[q].value);
     }
-    for (int64_t q = 0; q < size; ++q) mass_[here_[q]].here = 0;
-    const int64_t kept = select(reached, columns, &lost);
-    for (int64_t q = 0; q < kept; ++q) values[q] = std::log(mass_[columns[q]].total * facts_[columns[q]].scale);
-    for (int64_t q = 0; q < reached; ++q) mass_[reached_[q]].total = 0;
-    *dropped = lost / window;
+    *dropped = lost / graph_.window;
     return kept;
   }
 
  private:
-  // Moves the mass of `size` nodes one step on; returns how many have some then. Mass that is too little to move is
-  // lost for the steps left. The source always moves: otherwise a hub would have no row.
-  int64_t spread(int64_t size, bool from_source, double* lost, int steps_left) {
+  struct Mass {
+    T next, total;  // that arrives in this step, and has arrived in all
+  };
+  struct Entry {
+    int32_t node;
+    T value;
+  };
+
+  // Moves the mass of `moving` nodes one step on; returns how many have some then.
+  int64_t spread(int64_t moving) {
     const PushGraph<T>& g = graph_;
-    double too_little = 0;
     int64_t moved = 0;
-    for (int64_t q = 0; q < size; ++q) {
-      const int32_t j = here_[q];
-      const Facts<T>& node = facts_[j];
-      const T mass = mass_[j].here, share = mass * node.inverse_degree;
-      mass_[j].here = 0;
-      if (share < g.epsilon && !from_source) {
-        too_little += mass;
-        continue;
-      }
-      for (int64_t e = node.begin; e < node.begin + node.degree; ++e) {
+    for (int64_t q = 0; q < moving; ++q) {
+      if (q + 2 * kAhead < moving) __builtin_prefetch(g.indptr + moving_[q + 2 * kAhead].node);
+      if (q + kAhead < moving) __builtin_prefetch(g.indices + g.indptr[moving_[q + kAhead].node]);
+      const int32_t j = moving_[q].node;
+      const T share = moving_[q].value;
+      for (int64_t e = g.indptr[j]; e < g.indptr[j + 1]; ++e) {
+        const int32_t k = g.indices[e];
         const T part = g.weights ? share * g.weights[e] : share;
-        if (!(part > 0)) continue;  // an underflow to 0 would be listed twice
-        T& next = mass_[g.indices[e]].next;
-        if (next == 0) next_[moved++] = g.indices[e];
+        T& next = mass_[k].next;
+        next_[moved] = k;
+        moved += (next == 0) & (part > 0);  // an underflow to 0 would be listed twice
         next += part;
       }
     }
-    *lost += too_little * steps_left;
     return moved;
   }
 
-  // Columns of the entries above 1, the strongest `cap` of them, ascending; among equals the first columns win.
-  int64_t select(int64_t reached, int32_t* columns, double* lost) {
-    found_.clear();
-    for (int64_t q = 0; q < reached; ++q) {
-      const int32_t k = reached_[q];
-      const T value = mass_[k].total * facts_[k].scale;
-      if (value > 1) found_.push_back({value, k});
+  // Adds up what has arrived at `moved` nodes, and lists those that have enough of it to move on, with the share that
+  // each neighbour gets; returns their number. The rest is lost for the steps left.
+  int64_t settle(int64_t moved, int steps_left, double* lost) {
+    double too_little = 0;
+    int64_t moving = 0;
+    for (int64_t q = 0; q < moved; ++q) {
+      const int32_t k = next_[q];
+      Mass& at = mass_[k];
+      const T mass = at.next, share = mass * graph_.inverse_degree[k];
+      const bool stays = share < graph_.epsilon;
+      reached_[n_reached_] = k;
+      n_reached_ += at.total == 0;
+      at = {T(0), at.total + mass};
+      too_little += stays ? mass : T(0);
+      moving_[moving] = {k, share};
+      moving += !stays;
     }
-    const auto stronger = [](const Entry& a, const Entry& b) {
-      return a.first != b.first ? a.first > b.first : a.second < b.second;
-    };
-    int64_t kept = static_cast<int64_t>(found_.size());
-    if (kept > graph_.cap) {
-      kept = graph_.cap;
-      std::nth_element(found_.begin(), found_.begin() + kept, found_.end(), stronger);
-      for (size_t q = kept; q < found_.size(); ++q) *lost += mass_[found_[q].second].total;
-    }
-    for (int64_t q = 0; q < kept; ++q) columns[q] = found_[q].second;
-    std::sort(columns, columns + kept);
-    return kept;
+    *lost += too_little * steps_left;
+    return moving;
   }
 
-  using Entry = std::pair<T, int32_t>;
-  const PushGraph<T>& graph_;
-  const LargeVector<Facts<T>>& facts_;
-  LargeVector<Mass<T>> mass_;
-  std::vector<int32_t> here_, next_, reached_;  // nodes with mass, now and after the step, and all so far
-  std::vector<Entry> found_;
-};
+  // Finds the entries above 1, and leaves no mass behind; returns their number.
+  int64_t entries() {
+    found_.resize(std::max(found_.size(), static_cast<size_t>(n_reached_) + 1));
+    int64_t found = 0;
+    for (int64_t q = 0; q < n_reached_; ++q) {
+      const int32_t k = reached_[q];
+      found_[found] = {k, mass_[k].total * graph_.scale[k]};
+      found += found_[found].value > 1;
+      mass_[k].total = 0;
+    }
+    return found;
+  }
 
-template <class T>
-LargeVector<Facts<T>> facts_of(const PushGraph<T>& g) {
-  LargeVector<Facts<T>> facts(g.n);
-  for (int64_t j = 0; j < g.n; ++j)
-    facts[j] = {g.indptr[j], static_cast<int32_t>(g.indptr[j + 1] - g.indptr[j]), g.inverse_degree[j], g.scale[j]};
-  return facts;
-}
+  // Moves the strongest `cap` entries to the front, among equals those of the first columns; returns their number.
+  int64_t strongest(int64_t found, double* lost) {
+    if (found <= graph_.cap) return found;
+    const auto stronger = [](const Entry& a, const Entry& b) {
+      return a.value != b.value ? a.value > b.value : a.node < b.node;
+    };
+    std::nth_element(found_.begin(), found_.begin() + graph_.cap, found_.begin() + found, stronger);
+    for (int64_t q = graph_.cap; q < found; ++q) *lost += found_[q].value / graph_.scale[found_[q].node];
+    return graph_.cap;
+  }
+
+  const PushGraph<T>& graph_;
+  LargeVector<Mass> mass_;
+  std::vector<Entry> moving_, found_;    // nodes that move their mass on, with its share; entries of the row
+  std::vector<int32_t> next_, reached_;  // nodes at which mass arrives in this step, or has arrived in all
+  int64_t n_reached_ = 0;
+};
 
 // Rows [first, last) of X, one after the other in indices and data; counts and dropped have one number a row.
 template <class T>
@@ -146,9 +144,8 @@ void push_rows(int threads, int64_t first, int64_t last, const PushGraph<T>& gra
                int64_t* counts, double* dropped) {
   const int64_t rows = last - first, blocks = (rows + kBlockRows - 1) / kBlockRows;
   threads = static_cast<int>(std::min<int64_t>(threads, blocks));
-  const LargeVector<Facts<T>> facts = facts_of(graph);
   std::vector<Pusher<T>> pushers;
-  for (int t = 0; t < threads; ++t) pushers.emplace_back(graph, facts);
+  for (int t = 0; t < threads; ++t) pushers.emplace_back(graph);
   parallel_for(blocks, threads, [&](int64_t block, int thread) {
     for (int64_t r = block * kBlockRows; r < std::min((block + 1) * kBlockRows, rows); ++r)
       counts[r] = pushers[thread].row(static_cast<int32_t>(first + r), indices + r * graph.cap,
@@ -174,7 +171,7 @@ void push_rows(int threads, int64_t first, int64_t last, const PushGraph<T>& gra
     boostne::push_rows<T>(threads, first, last,                                                                \
                           {n, indptr, indices_a, weights, inverse_degree, scale, static_cast<T>(epsilon),      \
                            window, cap},                                                                      \
-                          indices, data, counts, dropped);                                                              \
+                          indices, data, counts, dropped);                                                   \
   }
 
 BOOSTNE_FOR_TYPE(float, f32)
