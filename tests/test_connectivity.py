@@ -7,7 +7,7 @@ from tests import graphs, reference
 
 from boostne import decompositions
 from boostne.connectivity import WalkColumns, deepwalk, exact_deepwalk, rows, spectral, spectral_deepwalk
-from boostne.connectivity.rows import RowCollector
+from boostne.connectivity.rows import RowCollector, row_by_row
 from boostne.connectivity.spectral import leading_eigenpairs, window_filter
 from boostne.errors import ParameterError
 from boostne.graph import Graph
@@ -284,7 +284,9 @@ class TestRowCollector:
         dense *= np.random.default_rng(1).random((30, 20)) < np.linspace(0, 1, 30)[:, None]
         collector = RowCollector(20, np.float32)
         for block in (dense[:1], dense[1:2], dense[2:25], dense[25:]):
-            collector.extend((np.flatnonzero(row).astype(np.int32), row[row > 0]) for row in block)
+            collector.extend(
+                row_by_row((np.flatnonzero(row).astype(np.int32), row[row > 0]) for row in block)
+            )
         matrix = collector.finish()
         assert matrix.dtype == np.float32
         assert matrix.nnz == np.count_nonzero(dense)
@@ -296,7 +298,7 @@ class TestRowCollector:
 
     def test_empty_rows(self):
         collector = RowCollector(4, np.float64)
-        collector.extend([(np.zeros(0, np.int32), np.zeros(0))] * 3)
+        collector.extend([(np.zeros(3, np.int64), np.zeros(0, np.int32), np.zeros(0))])
         matrix = collector.finish()
         assert matrix.shape == (3, 4)
         assert matrix.nnz == 0

@@ -13,7 +13,7 @@ from tests.cluster import Processes
 
 from boostne import BoostNE, Graph, load_dataset, read_embedding
 from boostne.connectivity import WalkColumns
-from boostne.connectivity.rows import MatrixRows, RowCollector, collect_rows
+from boostne.connectivity.rows import MatrixRows, RowCollector, collect_rows, row_by_row
 from boostne.engines import blocks, cluster
 from boostne.engines.blocks import BlockLostError, LevelFiles, Moment, Place
 from boostne.engines.cluster import connect, local_cluster
@@ -482,9 +482,9 @@ class TestBlocks:
     def test_a_collector_loses_and_gains_rows_in_front(self):
         collector = RowCollector(5, np.float64)
         row = lambda *at: (np.array(at, np.int32), np.array(at, float) + 1)  # noqa: E731
-        collector.extend([row(0, 1), row(), row(2), row(3, 4)])
+        collector.extend(row_by_row([row(0, 1), row(), row(2), row(3, 4)]))
         collector.keep(1, 3)
-        collector.prepend(np.array([1, 2]), [[row(4)], [row(0, 3)]])
+        collector.prepend(np.array([1, 2]), row_by_row([row(4), row(0, 3)]))
         np.testing.assert_array_equal(collector.counts, [1, 2, 0, 1])
         expected = [[0, 0, 0, 0, 5], [1, 0, 0, 4, 0], [0] * 5, [0, 0, 3, 0, 0]]
         np.testing.assert_array_equal(collector.finish().toarray(), expected)

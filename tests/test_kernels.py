@@ -132,7 +132,8 @@ def run_deflate(kernels, matrix, width, dtype):
 
 def run_walk(kernels, graph, window, dtype, columns=None):
     make = WalkColumns(graph, window=window, negative=1, dtype=dtype, kernels=kernels)
-    return make(range(graph.n_nodes) if columns is None else columns)
+    made = make(range(graph.n_nodes) if columns is None else columns)
+    return [(rows, values) for _, rows, values in made]
 
 
 @cache

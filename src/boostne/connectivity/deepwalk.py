@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from boostne.connectivity.rows import KernelRows, Progress, Rows, collect_rows
+from boostne.connectivity.rows import KernelRows, Piece, Progress, collect_rows, row_by_row
 from boostne.graph import Graph
 from boostne.kernels import Kernels, get_kernels
 from boostne.kernels.native import BLOCK_COLUMNS
@@ -50,10 +50,10 @@ class WalkColumns(KernelRows):
         self._window = window
         self._kernels = kernels or get_kernels()
 
-    def __call__(self, columns: range) -> Rows:
+    def __call__(self, columns: range) -> list[Piece]:
         """Return the positive entries of the given columns, as row numbers and values."""
         kernels = self._kernels or get_kernels()
-        return kernels.walk_columns(
+        made = kernels.walk_columns(
             self._indptr,
             self._indices,
             self._weights,
@@ -62,6 +62,7 @@ class WalkColumns(KernelRows):
             self._window,
             columns,
         )
+        return row_by_row(made)
 
     def chunk_rows(self) -> int:
         """Return how many columns to ask for at a time."""

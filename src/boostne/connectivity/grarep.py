@@ -5,7 +5,6 @@
 The powers of S fill up, so they are never held: a block of their rows is, made anew for each p.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,9 @@ from scipy import sparse
 
 from boostne.connectivity.adjacency import inverse_degrees, transition
 from boostne.connectivity.deepwalk import chunk_columns
-from boostne.connectivity.rows import RowCollector
+from boostne.connectivity.rows import Progress, RowCollector, chunks, row_by_row
 from boostne.graph import Graph
 from boostne.kernels import get_kernels
-
-Progress = Callable[[int, int], None]
 
 
 class StepRows:
@@ -105,10 +102,8 @@ def grarep(
     """
     rows = StepRows(graph, step, shift=shift, dtype=dtype, threads=threads)
     collector = RowCollector(rows.n, rows.dtype)
-    size = chunk_columns(rows.n, rows.dtype)
-    for first in range(0, rows.n, size):
-        last = min(first + size, rows.n)
-        collector.extend(rows(range(first, last)))
+    for chunk in chunks(range(rows.n), chunk_columns(rows.n, rows.dtype)):
+        collector.extend(row_by_row(rows(chunk)))
         if progress is not None:
-            progress(last, rows.n)
+            progress(chunk.stop, rows.n)
     return collector.finish()

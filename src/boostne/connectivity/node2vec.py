@@ -22,7 +22,7 @@ from scipy.sparse.linalg import LinearOperator, gmres, splu
 from threadpoolctl import threadpool_limits
 
 from boostne.connectivity.adjacency import transition
-from boostne.connectivity.rows import RowCollector, blocks_in_order
+from boostne.connectivity.rows import Piece, RowCollector, blocks_in_order, row_by_row
 from boostne.errors import ParameterError
 from boostne.graph import Graph
 from boostne.memory import check_memory
@@ -160,7 +160,7 @@ def node2vec(
     scale = np.divide(1, visits, out=np.zeros(n), where=visits > 0)
     weighted = at_nodes @ sparse.diags_array(chain.stationary)
 
-    def build(rows: range) -> list[tuple[NDArray[np.int32], NDArray[Any]]]:
+    def build(rows: range) -> list[Piece]:
         block = slice(rows.start, rows.stop)
         into, out_of = at_nodes[block].toarray().T, weighted[block].toarray().T
         arriving, leaving = np.zeros_like(into), np.zeros_like(out_of)
@@ -170,7 +170,9 @@ def node2vec(
         joint = weighted @ arriving + at_nodes @ leaving
         values = (joint * (scale[:, None] * scale[block] / (2 * window * negative))).T
         places = [np.flatnonzero(row > 1) for row in values]
-        return [(at.astype(np.int32), np.log(row[at])) for at, row in zip(places, values, strict=True)]
+        return row_by_row(
+            (at.astype(np.int32), np.log(row[at])) for at, row in zip(places, values, strict=True)
+        )
 
     collector = RowCollector(n, dtype)
     size = int(max(1, BLOCK_BYTES // (E * np.dtype(np.float64).itemsize)))

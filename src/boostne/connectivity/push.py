@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.connectivity.rows import KernelRows, Progress, RowCollector, Rows
+from boostne.connectivity.rows import KernelRows, Piece, Progress, RowCollector, chunks
 from boostne.graph import Graph
 from boostne.kernels import Kernels, get_kernels
 
@@ -77,18 +77,14 @@ class PushRows(KernelRows):
         """Return how many rows to ask for at a time."""
         return push_chunk(self.n, self.max_per_row, self.dtype)
 
-    def __call__(self, rows: range) -> Rows:
+    def __call__(self, rows: range) -> list[Piece]:
         """Return the entries of some rows."""
-        counts, columns, values, _ = self.block(rows)
-        ends = np.cumsum(counts)[:-1]
-        return list(zip(np.split(columns, ends), np.split(values, ends), strict=True))
+        return [self.with_dropped(rows)[0]]
 
-    def block(
-        self, rows: range
-    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[np.float64]]:
-        """Return the entries of each row, then columns and values of all of them, then each row's dropped mass."""
+    def with_dropped(self, rows: range) -> tuple[Piece, NDArray[np.float64]]:
+        """Return the entries of some rows, and the mass that each of them dropped."""
         kernels = self._kernels or get_kernels()
-        return kernels.push_rows(
+        counts, columns, values, dropped = kernels.push_rows(
             self._indptr,
             self._indices,
             self._weights,
@@ -99,6 +95,7 @@ class PushRows(KernelRows):
             self.max_per_row,
             rows,
         )
+        return (counts, columns, values), dropped
 
 
 def push_chunk(n: int, max_per_row: int, dtype: np.dtype[Any]) -> int:
@@ -129,11 +126,9 @@ def push_deepwalk(
     """
     collector = RowCollector(rows.n, rows.dtype)
     dropped = np.empty(rows.n)
-    size = rows.chunk_rows()
-    for first in range(0, rows.n, size):
-        last = min(first + size, rows.n)
-        counts, columns, values, dropped[first:last] = rows.block(range(first, last))
-        collector.append(counts, columns, values)
+    for chunk in chunks(range(rows.n), rows.chunk_rows()):
+        piece, dropped[chunk.start : chunk.stop] = rows.with_dropped(chunk)
+        collector.extend([piece])
         if progress is not None:
-            progress(last, rows.n)
+            progress(chunk.stop, rows.n)
     return collector.finish(), dropped

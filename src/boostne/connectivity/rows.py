@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
@@ -14,7 +13,9 @@ from scipy import sparse
 from boostne.kernels import Kernels, get_kernels
 
 Block = TypeVar("Block")
-Rows = list[tuple[NDArray[np.int32], NDArray[Any]]]  # of each row the columns and the values
+Row = tuple[NDArray[np.int32], NDArray[Any]]  # columns and values
+# One row or more: the entries of each, then the columns and the values of all.
+Piece = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]
 Progress = Callable[[int, int], None]
 
 FIRST_CAPACITY = 1 << 16
@@ -36,8 +37,8 @@ class RowSource(Protocol):
     def nbytes(self) -> int:
         """Memory that it takes."""
 
-    def __call__(self, rows: range, /) -> Rows:
-        """Return the positive entries of some rows, columns ascending."""
+    def __call__(self, rows: range, /) -> list[Piece]:
+        """Return the positive entries of some rows, columns ascending, in as many pieces as they are made in."""
 
     def chunk_rows(self) -> int:
         """Return how many rows to ask for at a time: few enough to stay small beside X."""
@@ -77,13 +78,12 @@ class MatrixRows:
         """Return all rows: they are there."""
         return max(self.n, 1)
 
-    def __call__(self, rows: range, /) -> Rows:
+    def __call__(self, rows: range, /) -> list[Piece]:
         """Return some rows."""
-        ends = self.X.indptr[rows.start : rows.stop + 1].tolist()
-        return [
-            (self.X.indices[begin:end].astype(np.int32, copy=False), self.X.data[begin:end])
-            for begin, end in pairwise(ends)
-        ]
+        ends = self.X.indptr[rows.start : rows.stop + 1]
+        entries = slice(ends[0], ends[-1])
+        columns = self.X.indices[entries].astype(np.int32, copy=False)
+        return [(np.diff(ends).astype(np.int64, copy=False), columns, self.X.data[entries])]
 
 
 class KernelRows:
@@ -125,6 +125,11 @@ def collect_rows(source: RowSource, progress: Progress | None = None) -> sparse.
     return collector.finish()
 
 
+def row_by_row(rows: Iterable[Row]) -> list[Piece]:
+    """Return a piece for each row."""
+    return [(np.array([len(columns)]), columns, values) for columns, values in rows]
+
+
 def chunks(rows: range, size: int) -> list[range]:
     """Cut a range into ranges of ``size``, the last of which may be shorter."""
     return [range(first, min(first + size, rows.stop)) for first in range(rows.start, rows.stop, size)]
@@ -156,19 +161,14 @@ class RowCollector:
         self._end = 0
         self._counts: list[NDArray[np.int64]] = []
 
-    def extend(self, rows: Iterable[tuple[NDArray[np.int32], NDArray[Any]]]) -> None:
-        """Append rows, each as its column numbers and values."""
-        for indices, values in rows:
-            self.append(np.array([len(indices)]), indices, values)
-
-    def append(self, counts: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]) -> None:
-        """Append rows that lie one after the other, with ``counts`` entries each."""
-        begin, self._end = self._end, self._end + len(indices)
-        if self._end > len(self._data):
-            self._resize(max(int(GROWTH * len(self._data)), self._end))
-        self._indices[begin : self._end] = indices
-        self._data[begin : self._end] = values
-        self._counts.append(counts)
+    def extend(self, pieces: Iterable[Piece]) -> None:
+        """Append rows."""
+        for counts, columns, values in pieces:
+            begin, self._end = self._end, self._end + len(columns)
+            if self._end > len(self._data):
+                self._resize(max(int(GROWTH * len(self._data)), self._end))
+            self._put(begin, columns, values)
+            self._counts.append(counts)
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -186,19 +186,17 @@ class RowCollector:
         self._counts = [counts[first:last]]
         self._resize(self._end)
 
-    def prepend(self, counts: NDArray[np.int64], parts: Iterable[Rows]) -> None:
-        """Put rows before the others; ``counts`` are their entries, ``parts`` the rows themselves."""
+    def prepend(self, counts: NDArray[np.int64], pieces: Iterable[Piece]) -> None:
+        """Put rows before the others; ``counts`` are the entries of all of them."""
         room, size = int(counts.sum()), self._end
         self._end += room
         self._resize(self._end)
         self._indices[room:] = self._indices[:size]
         self._data[room:] = self._data[:size]
         begin = 0
-        for indices, values in (row for part in parts for row in part):
-            end = begin + len(indices)
-            self._indices[begin:end] = indices
-            self._data[begin:end] = values
-            begin = end
+        for _, columns, values in pieces:
+            self._put(begin, columns, values)
+            begin += len(columns)
         self._counts.insert(0, counts)
 
     def finish(self) -> sparse.csr_array:
@@ -213,6 +211,10 @@ class RowCollector:
         matrix = sparse.csr_array((self._data, self._indices, pointers), shape=shape)
         del self._data, self._indices
         return matrix
+
+    def _put(self, begin: int, columns: NDArray[np.int32], values: NDArray[Any]) -> None:
+        self._indices[begin : begin + len(columns)] = columns
+        self._data[begin : begin + len(values)] = values
 
     def _resize(self, size: int) -> None:
         # Nobody else holds a view of these arrays, which is what refcheck would look for.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from boostne.connectivity.adjacency import inverse_root_degrees, normalized_adjacency
-from boostne.connectivity.rows import Progress, Rows, blocks_in_order, collect_rows
+from boostne.connectivity.rows import Piece, Progress, blocks_in_order, collect_rows, row_by_row
 from boostne.decompositions import largest_eigenpairs
 from boostne.errors import ParameterError
 from boostne.graph import Graph
@@ -134,7 +134,7 @@ class SpectralRows:
         """Return how many rows to ask for at a time."""
         return self._block_rows() * self.threads
 
-    def __call__(self, rows: range) -> Rows:
+    def __call__(self, rows: range) -> list[Piece]:
         """Return the positive entries of some rows.
 
         Blocks begin at multiples of their size, whatever is asked for: the last bits of a matrix product depend
@@ -144,7 +144,7 @@ class SpectralRows:
 
         size = self._block_rows()
         begin, end = rows.start - rows.start % size, min(-(-rows.stop // size) * size, self.n)
-        made: Rows = []
+        made: list[Piece] = []
         with threadpool_limits(limits=1, user_api="blas"):
             for _, block in blocks_in_order(self._block, end, size, self.threads, begin):
                 made.extend(block)
@@ -153,10 +153,12 @@ class SpectralRows:
     def _block_rows(self) -> int:
         return int(max(1, BLOCK_BYTES // (self.n * self.F.itemsize)))
 
-    def _block(self, rows: range) -> Rows:
+    def _block(self, rows: range) -> list[Piece]:
         M = self.F[rows.start : rows.stop] @ self.F.T
         positions = [np.flatnonzero(row > 1) for row in M]
-        return [(at.astype(np.int32), np.log(row[at])) for at, row in zip(positions, M, strict=True)]
+        return row_by_row(
+            (at.astype(np.int32), np.log(row[at])) for at, row in zip(positions, M, strict=True)
+        )
 
 
 def spectral_rows(

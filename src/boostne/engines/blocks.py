@@ -153,7 +153,7 @@ class Block:
 def sample_rows(source: RowSource, ranges: list[range], threads: int) -> list[float]:
     """Return the mean number of entries of a row in each range."""
     source = source.with_threads(threads)
-    return [float(np.mean([len(indices) for indices, _ in source(rows)])) for rows in ranges]
+    return [sum(len(columns) for _, columns, _ in source(rows)) / len(rows) for rows in ranges]
 
 
 def draft_rows(source: RowSource, rows: range, threads: int) -> Draft:
@@ -190,7 +190,8 @@ def build_block(
     collector = draft.collector
     collector.keep(begin - draft.rows.start, end - draft.rows.start)
     if rows.start < begin and missing is not None:
-        collector.prepend(missing, (source(chunk) for chunk in chunks(range(rows.start, begin), size)))
+        in_front = chunks(range(rows.start, begin), size)
+        collector.prepend(missing, (piece for chunk in in_front for piece in source(chunk)))
     for chunk in chunks(range(end, rows.stop), size):
         collector.extend(source(chunk))
     R = ShardedCSR.from_csr(collector.finish(), copy=False, cuts=place.cuts, first_shard=place.first_shard)

@@ -1,7 +1,6 @@
 """What a computation will take, from a small part of it."""
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from boostne.boosting import Settings, random_start
-from boostne.connectivity.rows import GROWTH
+from boostne.connectivity.rows import GROWTH, RowSource
 from boostne.engines import LocalEngine
 from boostne.kernels import Kernels
 from boostne.kernels.shard_sums import most_nodes
@@ -163,16 +162,14 @@ def share_done(levels: int, passes: NDArray[np.int64], entries: NDArray[np.int64
     return float(done / (done + left)) if done + left else 1.0
 
 
-def sample_rows(build: Callable[[range], list[Any]], n: int, size: int, blocks: int) -> Sample:
-    """Build a few blocks of rows, spread evenly.
-
-    ``build`` takes a range and returns a part for each row, or one for all: numbers of entries, columns and values.
-    """
+def sample_rows(source: RowSource, size: int, blocks: int) -> Sample:
+    """Build a few blocks of rows, spread evenly."""
+    n = source.n
     starts = np.unique(np.linspace(0, max(n - size, 0), blocks).astype(int))
     begin = time.perf_counter()
-    parts = [part for start in starts for part in build(range(start, min(start + size, n)))]
+    pieces = [piece for start in starts for piece in source(range(start, min(start + size, n)))]
     seconds = time.perf_counter() - begin
-    counts, columns, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    counts, columns, values = (np.concatenate(arrays) for arrays in zip(*pieces, strict=True))
     pointers = np.concatenate([[0], np.cumsum(counts)])
     rows = sparse.csr_array((values, columns, pointers), shape=(len(counts), n))
     return Sample(rows, seconds * n / len(counts))

@@ -19,7 +19,7 @@ from boostne.connectivity import (
     normalized_adjacency,
     rooted_pagerank,
 )
-from boostne.connectivity.rows import RowCollector
+from boostne.connectivity.rows import RowCollector, row_by_row
 from boostne.errors import ParameterError
 from boostne.graph import Graph
 from boostne.ids import show
@@ -165,5 +165,7 @@ def _written_out(operator: Any) -> sparse.csr_array:
         unit[np.arange(first, first + size), np.arange(size)] = 1
         rows = operator.rmatmat(unit).T
         places = [np.flatnonzero(row > 0) for row in rows]
-        collector.extend((at.astype(np.int32), row[at]) for at, row in zip(places, rows, strict=True))
+        collector.extend(
+            row_by_row((at.astype(np.int32), row[at]) for at, row in zip(places, rows, strict=True))
+        )
     return collector.finish()

@@ -3,7 +3,7 @@
 import logging
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -251,18 +251,12 @@ class WalkMatrix:
 
     @cached_property
     def _exact_sample(self) -> Sample:
-        columns = self._columns()
-
-        def build(block: range) -> list[Any]:
-            return [([len(rows)], rows, values) for rows, values in columns(block)]
-
         steps = self._graph.adjacency.nnz * self._options.window
         blocks = int(np.clip(SAMPLED_STEPS // steps, *SAMPLED_BLOCKS))
-        return sample_rows(build, columns.n, BLOCK_COLUMNS, blocks)
+        return sample_rows(self._columns(), BLOCK_COLUMNS, blocks)
 
     def _push_sample(self, choice: Choice) -> Sample:
-        rows = self._push_rows(choice)
-        return sample_rows(lambda block: [rows.block(block)[:3]], rows.n, SAMPLED_PUSHES, 4)
+        return sample_rows(self._push_rows(choice), SAMPLED_PUSHES, 4)
 
 
 def _growth(choice: Choice) -> float:
