@@ -254,6 +254,13 @@ struct SumLanes<T, L, 0> {
   static inline Vec of(const Vec* v) { return v[0]; }
 };
 
+// Asks for V[column] of L entries ahead of time.
+template <class T, int L>
+inline void ask_for(const int32_t* indices, const T* V, int64_t width) {
+  for (int i = 0; i < L; ++i)
+    for (int64_t k = 0; k < width; k += kTile<T>) __builtin_prefetch(V + indices[i] * width + k);
+}
+
 // left = data - u . V[column] for L entries of one row.
 template <class T, int L>
 inline typename Lanes<T, L>::type subtract_product(const int32_t* indices, typename Lanes<T, L>::type data,
@@ -294,11 +301,13 @@ inline int64_t keep_entry(const DeflateRows<T>& s, int64_t from, T left, int64_t
 template <class T, int L>
 void deflate_rows(const DeflateRows<T>& s) {
   using Vec = typename Lanes<T, L>::type;
+  const int64_t all = s.indptr[s.last - s.first];
   int64_t out = s.indptr[0], q = out;
   for (int64_t i = s.first; i < s.last; ++i) {
     const int64_t end = s.indptr[i - s.first + 1], row_begin = out;
     const T* u = s.U + i * s.width;
     for (; q + L <= end; q += L) {
+      if (q + kAhead + L <= all) ask_for<T, L>(s.indices + q + kAhead, s.V, s.width);
       T left[L];
       store(left, subtract_product<T, L>(s.indices + q, load<Vec>(s.data + q), u, s.V, s.width));
       for (int j = 0; j < L; ++j) out = keep_entry(s, q + j, left[j], out);
