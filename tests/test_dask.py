@@ -67,6 +67,13 @@ def graph():
     return graphs.planted_partition([100, 300, 800], 0.08, 0.004, seed=3)[0]
 
 
+@pytest.fixture
+def in_order(monkeypatch):
+    """Nodes are sorted by community, as those of large graphs are."""
+    monkeypatch.setattr("boostne.models.boostne.ORDERED_FROM", 0)
+    monkeypatch.setattr("boostne.models.ordering.LARGEST_COMMUNITY", 200)
+
+
 def local(graph, **changes):
     return BoostNE(**{**SETTINGS, **changes}).fit(graph)
 
@@ -104,6 +111,17 @@ class TestEqualToTheLocalEngine:
         model = on(client, graph, **changes)
         assert_same(model, expected)
         assert model.residual_norms_[-1] < 0.9 * model.residual_norms_[0]
+
+    @pytest.mark.usefixtures("in_order")
+    def test_nodes_by_community(self, client, graph, tmp_path):
+        expected = local(graph)
+        assert_same(on(client, graph), expected)
+        BoostNE(**SETTINGS, engine="dask", client=client).fit_to_parts(graph, tmp_path / "out")
+        found = read_embedding(tmp_path / "out")
+        order = np.argsort(found.nodes)
+        np.testing.assert_array_equal(found.nodes[order], graph.nodes)
+        np.testing.assert_array_equal(found.vectors[order], expected.embedding_.vectors)
+        assert (np.diff(order) < 0).any()
 
     def test_a_checkpoint_begun_here_is_finished_there(self, client, graph, tmp_path):
         expected = local(graph, checkpoint=tmp_path)
@@ -275,6 +293,7 @@ class TestFaults:
         assert len(killed) == 2
         assert_same(model, expected)
 
+    @pytest.mark.usefixtures("in_order")
     def test_one_worker_after_the_other(self, graph, tmp_path, monkeypatch):
         # The only worker dies, and another one comes later.
         expected = local(graph)

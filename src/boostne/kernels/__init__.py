@@ -115,6 +115,18 @@ class Kernels(Protocol):
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[np.float64]]:
         """Rows of that matrix by forward push: entries of each row, columns, values, and the mass dropped."""
 
+    def communities(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        weights: NDArray[np.float32] | None,
+        *,
+        most: int,
+        rounds: int,
+        settled: int,
+    ) -> NDArray[np.int32]:
+        """Find the community of each node, by label propagation."""
+
 
 def available_threads() -> int:
     """Cores that this process may use."""

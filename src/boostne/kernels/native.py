@@ -290,3 +290,23 @@ class NativeKernels:
         )  # fmt: skip
         total = int(counts.sum())
         return counts, columns[:total], values[:total], dropped
+
+    def communities(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        weights: NDArray[np.float32] | None,
+        *,
+        most: int,
+        rounds: int,
+        settled: int,
+    ) -> NDArray[np.int32]:
+        """Label propagation; see :meth:`boostne.kernels.reference.ReferenceKernels.communities`."""
+        labels = np.empty(len(indptr) - 1, np.int32)
+        function = self._library.boostne_communities
+        function.restype = None
+        function(
+            ctypes.c_int64(len(labels)), _pointer(indptr), _pointer(indices), _pointer(weights),
+            ctypes.c_int64(most), ctypes.c_int(rounds), ctypes.c_int64(settled), _pointer(labels),
+        )  # fmt: skip
+        return labels

@@ -266,3 +266,42 @@ class ReferenceKernels:
         counts = np.array([len(columns) for columns, _ in made], np.int64)
         columns, values = (np.concatenate(parts) for parts in zip(*made, strict=True))
         return counts, columns.astype(np.int32), values, dropped / window
+
+    def communities(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        weights: NDArray[np.float32] | None,
+        *,
+        most: int,
+        rounds: int,
+        settled: int,
+    ) -> NDArray[np.int32]:
+        """Find communities by label propagation.
+
+        Every node begins with a label of its own. In each round, one after the other, nodes take the label that weighs
+        most among their neighbours, if it weighs more than the one that they have and fewer than ``most`` nodes hold
+        it; among equals the one of the first neighbour. It ends after ``rounds``, or when at most ``settled`` nodes
+        changed their label.
+        """
+        n = len(indptr) - 1
+        labels, size = list(range(n)), [1] * n
+        for _ in range(rounds):
+            changed = 0
+            for v in range(n):
+                edges = range(indptr[v], indptr[v + 1])
+                score = {labels[v]: 0.0}
+                for e in edges:
+                    label = labels[indices[e]]
+                    score[label] = score.get(label, 0.0) + (1.0 if weights is None else float(weights[e]))
+                best = own = labels[v]
+                for label, weight in score.items():
+                    if weight > score[best] and size[label] < most:
+                        best = label
+                size[own] -= 1
+                size[best] += 1
+                labels[v] = best
+                changed += best != own
+            if changed <= settled:
+                break
+        return np.array(labels, np.int32)

@@ -2,6 +2,8 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -21,6 +23,7 @@ from boostne.memory import Room, room_within
 from boostne.models.base import Capabilities, NodeEmbedder
 from boostne.models.estimate import Estimate, Sample, Workload, estimate, share_done
 from boostne.models.loading import AUTO, Loading
+from boostne.models.ordering import ORDERED_FROM, Ordered, Positions, by_community
 from boostne.models.parameters import check_dtype, check_integer, check_number, seed_from
 from boostne.models.resuming import open_checkpoint
 from boostne.models.targets import DEEPWALK, NODE2VEC, Connectivity, Options, build_target, check_name
@@ -219,9 +222,11 @@ class BoostNE(NodeEmbedder):
         graph = self._check_graph(X)
         self._check_parameters(graph)
         if self._is(DEEPWALK):
-            matrix = self._walk_matrix(graph)
+            ordered = self._in_order(graph)
+            matrix = self._walk_matrix(ordered.graph)
             # What was asked for is estimated even where it does not fit: that is what people want to know.
-            return matrix.estimate(matrix.asked or matrix.choose(self._room()))
+            found = matrix.estimate(matrix.asked or matrix.choose(self._room()))
+            return replace(found, peak_bytes=found.peak_bytes + ordered.nbytes)
         begin = time.perf_counter()
         target = self._target(graph)
         sample = Sample(target, time.perf_counter() - begin)
@@ -247,7 +252,8 @@ class BoostNE(NodeEmbedder):
         Returns
         -------
         list of Path
-            The files, in the order of the graph's nodes.
+            The files. The rows are those of the graph's nodes, in an order of their own from 50,000 nodes on; each
+            has the id of its node.
         """
         if self.engine != "dask" or self.checkpoint is not None:
             raise ParameterError(
@@ -258,44 +264,47 @@ class BoostNE(NodeEmbedder):
         self._check_parameters(graph)
         with parts_folder(folder) as (parts, levels):
             seed = seed_from(self.random_state)
-            loading = Loading(self, graph, progress, seed)
+            ordered = self._in_order(graph, progress)
+            loading = Loading(self, ordered, progress, seed)
             with loading.engine(InFiles(levels)) as engine:
                 self._prepare(loading, engine)
-                for level in self._boosted(engine, seed, progress):
+                for level in self._boosted(engine, loading, progress):
                     self._learn(level)
                 progress(Progress("writing", 0.0, "on the workers"))
-                return cast("DaskEngine", engine).write_parts(parts, graph.nodes, self.levels)
+                return cast("DaskEngine", engine).write_parts(parts, ordered.graph.nodes, self.levels)
 
     def _fit(self, graph: Graph, report: Report) -> tuple[NDArray[Any], NDArray[np.int64]]:
         self._check_parameters(graph)
         seed = seed_from(self.random_state)
         checkpoint = open_checkpoint(self, graph, seed)
-        loading = Loading(self, graph, report, seed, checkpoint)
-        with loading.engine(OnClient(self._recall)) as engine:
+        loading = Loading(self, self._in_order(graph, report), report, seed, checkpoint)
+        with loading.engine(OnClient(partial(self._recall, loading.rows))) as engine:
             vectors = np.empty((graph.n_nodes, self.dimensions), self.dtype)
             self.context_ = np.empty_like(vectors)
             self.levels_: list[NDArray[Any]] = []
             self._prepare(loading, engine)
             finished = checkpoint.levels(self.levels) if checkpoint is not None else []
-            for i, level in enumerate(self._boosted(engine, seed, report, finished)):
+            for i, level in enumerate(self._boosted(engine, loading, report, finished)):
                 if checkpoint is not None and i >= len(finished):
                     checkpoint.save_level(i + 1, level)
-                self._store(level, vectors)
+                self._store(level, loading.rows, vectors)
                 self._learn(level)
         return vectors, np.full(self.levels, self._settings().components)
 
     def _boosted(
-        self, engine: Engine, seed: int, report: Report, finished: Sequence[Level] = ()
+        self, engine: Engine, loading: Loading, report: Report, finished: Sequence[Level] = ()
     ) -> Iterator[Level]:
         settings = self._settings()
-        start = random_start(seed, engine, settings.components)
+        drawn = random_start(loading.seed, engine, settings.components)
         report(Progress("levels", 0.0))
+        # The graph's own nodes get them: so the order in which they are worked on does not change the result.
+        start = lambda level: drawn(level)[loading.rows]  # noqa: E731
         return boost(engine, settings, self.levels, start, self._level_report(report), finished)
 
-    def _recall(self, level: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return U and V of a level that is stored."""
+    def _recall(self, rows: Positions, level: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return U and V of a level that is stored, in the order in which they are worked on."""
         width = self.levels_[level].shape[1]
-        return self.levels_[level], self.context_[:, level * width : (level + 1) * width]
+        return self.levels_[level][rows], self.context_[rows, level * width : (level + 1) * width]
 
     def _prepare(self, loading: Loading, engine: Engine) -> None:
         self._note(loading)
@@ -305,11 +314,11 @@ class BoostNE(NodeEmbedder):
         self.residual_norms_ = np.array([np.sqrt(engine.norm2)])
         self.nnz_ = np.array([engine.nnz])
 
-    def _store(self, level: Level, vectors: NDArray[Any]) -> None:
+    def _store(self, level: Level, rows: Positions, vectors: NDArray[Any]) -> None:
         width = level.U.shape[1]
         first = len(self.levels_) * width
         columns = slice(first, first + width)
-        vectors[:, columns], self.context_[:, columns] = level.U, level.V
+        vectors[rows, columns], self.context_[rows, columns] = level.U, level.V
         self.levels_.append(vectors[:, columns])
 
     def _learn(self, level: Level) -> None:
@@ -399,7 +408,7 @@ class BoostNE(NodeEmbedder):
         return build_target(self.connectivity, graph, options)
 
     def _connectivity(self, graph: Graph, report: Report, seed: int) -> sparse.csr_array:
-        loading = Loading(self, graph, report, seed)
+        loading = Loading(self, Ordered(graph), report, seed)
         X = loading.matrix()
         self._note(loading)
         return X
@@ -408,6 +417,13 @@ class BoostNE(NodeEmbedder):
         choice = loading.choice
         self.approximation_, self.dropped_mass_ = choice.form, loading.dropped
         self.epsilon_, self.max_per_row_ = choice.epsilon, choice.max_per_row
+
+    def _in_order(self, graph: Graph, report: Report = silent) -> Ordered:
+        """Return the graph as it is worked on; a matrix or a function knows the nodes in their own order only."""
+        if graph.n_nodes < ORDERED_FROM or not isinstance(self.connectivity, str):
+            return Ordered(graph)
+        report(Progress("connectivity", 0.0, "sorting nodes by community"))
+        return by_community(graph, self._kernels())
 
     def _room(self) -> Room:
         return room_within(self.memory_limit)

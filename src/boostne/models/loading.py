@@ -17,6 +17,7 @@ from boostne.engines import Engine, make_engine
 from boostne.engines.keeping import Keeping
 from boostne.errors import EngineError, MemoryLimitError
 from boostne.graph import Graph
+from boostne.models.ordering import Ordered
 from boostne.models.resuming import Matrix, kept_choice, kept_matrix
 from boostne.models.targets import DEEPWALK
 from boostne.models.walk_matrix import Choice, WalkOptions
@@ -63,7 +64,8 @@ class Loading:
     ----------
     model : BoostNE
         With checked parameters.
-    graph : Graph
+    ordered : Ordered
+        The graph, in the order in which it is worked on.
     report : callable
         Told how far it is.
     seed : int
@@ -77,15 +79,23 @@ class Loading:
     dropped : ndarray or None
         Share of each node's walks that a pruned X lost; None for another, or where it stayed elsewhere.
     engine_name : str
+    rows : ndarray of int or slice
+        Where the rows of X are in the graph that the user knows.
     """
 
     def __init__(
-        self, model: "BoostNE", graph: Graph, report: Report, seed: int, checkpoint: Checkpoint | None = None
+        self,
+        model: "BoostNE",
+        ordered: Ordered,
+        report: Report,
+        seed: int,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
         self._model = model
-        self._graph = graph
+        self._graph = ordered.graph
+        self.rows = ordered.rows
         self._report = report
-        self._seed = seed
+        self.seed = seed
         self._checkpoint = checkpoint
         self.choice = Choice("exact")
         self.dropped: NDArray[np.float64] | None = None
@@ -97,8 +107,11 @@ class Loading:
         if model._is(DEEPWALK):
             walks = model._walk_matrix(self._graph)
             self.choice = kept_choice(self._checkpoint, lambda: walks.choose(model._room()))
-            build = partial(walks.build, self.choice, self._seed, self._report)
-        X, self.dropped = kept_matrix(self._checkpoint, model.keep_matrix, self._graph.n_nodes, build)
+            build = partial(walks.build, self.choice, self.seed, self._report)
+        X, dropped = kept_matrix(self._checkpoint, model.keep_matrix, self._graph.n_nodes, build)
+        if dropped is not None:
+            self.dropped = np.empty_like(dropped)
+            self.dropped[self.rows] = dropped
         return X
 
     @contextmanager
@@ -130,7 +143,7 @@ class Loading:
             # What was asked for is checked by the engine, worker by worker.
             self.choice = kept_choice(self._checkpoint, lambda: walks.asked or walks.choose(engine.room()))
             self._report(Progress("connectivity", 0.0, "on the workers"))
-            engine.load_rows(walks.rows(self.choice, self._seed))
+            engine.load_rows(walks.rows(self.choice, self.seed))
         else:
             engine.load(self.matrix())
 
@@ -140,7 +153,7 @@ class Loading:
         on_device = None
         if choice is not None:
             model = self._model
-            on_device = DeviceMatrix(self._graph, model._walk_options(), choice.form, model.dtype, self._seed)
+            on_device = DeviceMatrix(self._graph, model._walk_options(), choice.form, model.dtype, self.seed)
         engine = load_gpu(self._model.engine, self.matrix, on_device, self._report)
         if engine is not None and choice is not None:
             self.choice = kept_choice(self._checkpoint, lambda: choice)
