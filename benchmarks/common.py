@@ -1,5 +1,6 @@
 """What all benchmarks share: the machine's description, timing, peak memory in a process of its own, JSON."""
 
+import ctypes
 import json
 import multiprocessing
 import os
@@ -92,6 +93,8 @@ def peak_memory(function: Callable[..., Any], *arguments: Any) -> tuple[int, Any
 
 def _measure(queue: Any, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     prepared = function(*arguments)
+    # What was given back while setting up is not held; glibc keeps some of it, which would hide what is taken next.
+    ctypes.CDLL(None).malloc_trim(0)
     # ru_maxrss never falls, and setting up may have peaked already: start from what is held now.
     Path("/proc/self/clear_refs").write_text("5")
     before = peak_so_far()
