@@ -53,12 +53,19 @@ class TestChoice:
             model = BoostNE(**SMALL).fit(graph)
         assert model.approximation_ == "push"
         assert 50 <= model.max_per_row_ <= 150
-        assert model.epsilon_ == pytest.approx(0.02 / model.max_per_row_)
+        assert model.epsilon_ == 0
         assert model.nnz_[0] <= 6000 * model.max_per_row_
         assert model.dropped_mass_.shape == (6000,)
         assert 0 < model.dropped_mass_.mean() < 1
         assert "X is pruned (push, ε = " in caplog.text
         assert str(model.max_per_row_) in caplog.text
+
+    def test_large_graphs_drop_what_a_row_would_not_keep(self, graph, monkeypatch):
+        monkeypatch.setattr("boostne.models.walk_matrix.WHOLE_ROWS", 5999)
+        model = BoostNE(approximation="push", max_per_row=40, **SMALL).fit(graph)
+        assert model.epsilon_ == pytest.approx(0.2 / (40 * 2 * graph.n_edges / 6000))
+        whole = BoostNE(approximation="push", max_per_row=40, epsilon=0, **SMALL).fit(graph)
+        assert model.dropped_mass_.mean() > whole.dropped_mass_.mean()
 
     def test_more_memory_means_fuller_rows(self, graph, free_memory):
         rows, fixed = [], beside(graph)

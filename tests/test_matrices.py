@@ -108,7 +108,7 @@ class TestGraRep:
         graph = graphs.random_graph(300, 6)
         whole = grarep(graph, 3)
         module = import_module("boostne.connectivity.grarep")
-        monkeypatch.setattr(module, "chunk_columns", lambda n, dtype: 7)
+        monkeypatch.setattr(module, "chunk_columns", lambda n, dtype, threads: 7)
         seen = []
         for threads in (1, 3):
             X = grarep(graph, 3, threads=threads, progress=lambda done, n: seen.append(done))

@@ -1,4 +1,4 @@
-"""Forward push: X itself at ε = 0, and within its bound and cap otherwise."""
+"""The pruned X: X itself at ε = 0, and within its bound and cap otherwise."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from scipy import sparse
 from tests import graphs, reference
 
 from boostne import planted_partition
-from boostne.connectivity import PushRows, WalkColumns, exact_deepwalk, push, push_deepwalk
+from boostne.connectivity import BoundedColumns, PushRows, WalkColumns, exact_deepwalk, push, push_deepwalk
 from boostne.graph import Graph
 from boostne.kernels import get_kernels
 
@@ -25,6 +25,11 @@ def pushed(graph, epsilon=0.0, max_per_row=10**6, window=10, negative=1.0, dtype
         kernels=kernels,
     )
     return push_deepwalk(rows)
+
+
+def bounded(graph, max_per_row, **options):
+    options = {"window": 10, "negative": 1.0, "dtype": "float64", **options}
+    return push_deepwalk(BoundedColumns(graph, max_per_row=max_per_row, **options))
 
 
 def exact(graph, window=10, negative=1.0, dtype="float64"):
@@ -153,6 +158,47 @@ def test_bits_do_not_depend_on_threads_or_chunks(hubs, monkeypatch):
         for name in ("indptr", "indices", "data"):
             np.testing.assert_array_equal(getattr(X, name), getattr(one, name))
         np.testing.assert_array_equal(also, dropped)
+
+
+class TestRowsBuiltWhole:
+    @pytest.mark.parametrize("name", graphs.DRAWABLE)
+    @pytest.mark.parametrize("cap", [1, 4, 10**6])
+    def test_are_those_of_push_without_threshold(self, name, cap):
+        graph = graphs.DRAWABLE[name]()
+        (X, dropped), (expected, lost) = bounded(graph, cap), pushed(graph, 0, cap)
+        np.testing.assert_array_equal(X.indptr, expected.indptr)
+        for ours, theirs in zip(rows_of(X), rows_of(expected), strict=True):
+            np.testing.assert_allclose(ours, theirs, atol=1e-9)
+        np.testing.assert_allclose(dropped, lost, atol=1e-9)
+
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    def test_on_a_graph_with_hubs(self, hubs, dtype):
+        (X, dropped), (expected, lost) = bounded(hubs, 30, dtype=dtype), pushed(hubs, 0, 30, dtype=dtype)
+        assert X.dtype == dtype
+        assert X.has_sorted_indices
+        assert (np.diff(X.indptr) == 30).all()
+        for ours, theirs in zip(rows_of(X), rows_of(expected), strict=True):
+            np.testing.assert_allclose(ours, theirs, atol=1e-4 if dtype == "float32" else 1e-9)
+        np.testing.assert_allclose(dropped, lost, atol=1e-5)
+        assert dropped.min() > 0.01
+
+    def test_without_a_bound_are_the_exact_form(self, hubs):
+        X, dropped = bounded(hubs, 10**6, dtype="float32")
+        assert (exact(hubs, dtype="float32") != X).nnz == 0
+        assert not dropped.any()
+
+    def test_among_equal_entries_the_first_columns_win(self):
+        X, _ = bounded(graphs.star(9), 3, window=2, negative=0.1)
+        np.testing.assert_array_equal(X[[0]].indices, [0, 1, 2])
+
+    def test_bits_do_not_depend_on_threads_or_chunks(self, hubs):
+        one, dropped = bounded(hubs, 40, dtype="float32", kernels=get_kernels(threads=1))
+        two, also = bounded(hubs, 40, dtype="float32", kernels=get_kernels(threads=5))
+        assert (one != two).nnz == 0
+        np.testing.assert_array_equal(dropped, also)
+        rows = BoundedColumns(hubs, max_per_row=40, window=10, negative=1.0, dtype="float32")
+        part = rows(range(32, 48))
+        assert [len(columns) for _, columns, _ in part] == np.diff(one.indptr)[32:48].tolist()
 
 
 def test_progress_reaches_the_end(hubs, monkeypatch):

@@ -7,10 +7,11 @@ from boostne.connectivity.hope import adamic_adar, common_neighbours, hope, katz
 from boostne.connectivity.line import line
 from boostne.connectivity.modularity import modularity
 from boostne.connectivity.node2vec import node2vec
-from boostne.connectivity.push import PushRows, push_deepwalk
+from boostne.connectivity.push import BoundedColumns, PushRows, push_deepwalk
 from boostne.connectivity.spectral import component_eigenpairs, spectral_deepwalk, spectral_rows
 
 __all__ = [
+    "BoundedColumns",
     "PushRows",
     "StepRows",
     "WalkColumns",

@@ -15,7 +15,7 @@ from boostne.graph import Graph
 from boostne.kernels import Kernels, get_kernels
 from boostne.kernels.native import BLOCK_COLUMNS
 
-CHUNK_BYTES = 1 << 25  # room for the columns that are built between two looks at the clock
+CHUNK_BYTES = 1 << 23  # room for the columns that are built between two looks at the clock
 
 
 class WalkColumns(KernelRows):
@@ -66,14 +66,14 @@ class WalkColumns(KernelRows):
 
     def chunk_rows(self) -> int:
         """Return how many columns to ask for at a time."""
-        return chunk_columns(self.n, self.dtype)
+        return chunk_columns(self.n, self.dtype, (self._kernels or get_kernels()).threads)
 
 
-def chunk_columns(n: int, dtype: np.dtype[Any]) -> int:
-    """Return how many columns of n numbers to ask for at a time: few enough to stay small beside X."""
+def chunk_columns(n: int, dtype: np.dtype[Any], threads: int) -> int:
+    """Return how many columns of n numbers to ask for at a time: few, but enough to keep all threads busy."""
     per_column = n * (dtype.itemsize + np.dtype(np.int32).itemsize)
     blocks = CHUNK_BYTES // (per_column * BLOCK_COLUMNS)
-    return int(max(blocks, 4)) * BLOCK_COLUMNS
+    return int(max(blocks, 2 * threads)) * BLOCK_COLUMNS
 
 
 def exact_deepwalk(columns: WalkColumns, progress: Progress | None = None) -> sparse.csr_array:

@@ -68,6 +68,10 @@ class StepRows:
             rows,
         )
 
+    def chunk_rows(self) -> int:
+        """Return how many rows to ask for at a time."""
+        return chunk_columns(self.n, self.dtype, self._kernels.threads)
+
 
 def grarep(
     graph: Graph,
@@ -102,7 +106,7 @@ def grarep(
     """
     rows = StepRows(graph, step, shift=shift, dtype=dtype, threads=threads)
     collector = RowCollector(rows.n, rows.dtype)
-    for chunk in chunks(range(rows.n), chunk_columns(rows.n, rows.dtype)):
+    for chunk in chunks(range(rows.n), rows.chunk_rows()):
         collector.extend(row_by_row(rows(chunk)))
         if progress is not None:
             progress(chunk.stop, rows.n)

@@ -1,4 +1,7 @@
-"""DeepWalk's connectivity matrix pruned, by forward push: what makes graphs of a million nodes fit.
+"""DeepWalk's connectivity matrix pruned: what makes graphs of a million nodes fit.
+
+Either by forward push (:class:`PushRows`), or, where a graph is small enough, by building rows whole and keeping their
+strongest entries (:class:`BoundedColumns`), which is what push with ``ε = 0`` would come to.
 
 From each node i a unit of mass takes T steps of the random walk; what stands at k after r steps is ``S^r_ik``. Mass
 below ``ε d_j`` at a node j goes no further, and of a row the ``max_per_row`` strongest entries are kept. With ``ε = 0``
@@ -10,19 +13,68 @@ is dropped and a later one, at which it is missing, no entry of ``vol(G)/(b T) �
 ``ε vol(G) (T - 1) / (2 b)``, with vol(G) in units of the mean weight.
 """
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.connectivity.rows import KernelRows, Piece, Progress, RowCollector, chunks
+from boostne.connectivity.deepwalk import WalkColumns
+from boostne.connectivity.rows import KernelRows, Piece, Progress, RowCollector, RowSource, chunks
 from boostne.graph import Graph
 from boostne.kernels import Kernels, get_kernels
 
 CHUNK_BYTES = 1 << 23  # room for the rows that are built between two looks at the clock
 MOST_CHUNKS = 64  # of a large graph: each begins with a look at all of its nodes
 MAX_CHUNK_ROWS = 1 << 14
+
+
+class PrunedRows(RowSource, Protocol):
+    """Makes rows of a pruned X."""
+
+    def with_dropped(self, rows: range, /) -> tuple[list[Piece], NDArray[np.float64]]:
+        """Return the entries of some rows, and the share of its walks that each of them dropped."""
+
+
+class BoundedColumns(WalkColumns):
+    """Makes rows of X whole, and keeps their strongest entries.
+
+    Parameters
+    ----------
+    graph, window, negative, dtype, kernels
+        As for :class:`~boostne.connectivity.deepwalk.WalkColumns`.
+    max_per_row : int
+        Entries of a row at most; among equal ones those of the first columns.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        *,
+        window: int,
+        negative: float,
+        max_per_row: int,
+        dtype: Any,
+        kernels: Kernels | None = None,
+    ) -> None:
+        super().__init__(graph, window=window, negative=negative, dtype=dtype, kernels=kernels)
+        self._max_per_row = max_per_row
+
+    def __call__(self, rows: range) -> list[Piece]:
+        """Return the entries of some rows."""
+        return self.with_dropped(rows)[0]
+
+    def with_dropped(self, rows: range) -> tuple[list[Piece], NDArray[np.float64]]:
+        """Return the entries of some rows, and the share of its walks that each of them dropped."""
+        whole = super().__call__(rows)
+        dropped = np.zeros(len(whole))
+        for i, (_, columns, values) in enumerate(whole):
+            if len(columns) > self._max_per_row:
+                keep = _strongest(values, self._max_per_row)
+                mass = np.exp(values[~keep], dtype=np.float64) / self._scale[columns[~keep]]
+                dropped[i] = mass.sum() / self._window
+                whole[i] = np.array([self._max_per_row]), columns[keep], values[keep]
+        return whole, dropped
 
 
 class PushRows(KernelRows):
@@ -79,10 +131,10 @@ class PushRows(KernelRows):
 
     def __call__(self, rows: range) -> list[Piece]:
         """Return the entries of some rows."""
-        return [self.with_dropped(rows)[0]]
+        return self.with_dropped(rows)[0]
 
-    def with_dropped(self, rows: range) -> tuple[Piece, NDArray[np.float64]]:
-        """Return the entries of some rows, and the mass that each of them dropped."""
+    def with_dropped(self, rows: range) -> tuple[list[Piece], NDArray[np.float64]]:
+        """Return the entries of some rows, and the share of its walks that each of them dropped."""
         kernels = self._kernels or get_kernels()
         counts, columns, values, dropped = kernels.push_rows(
             self._indptr,
@@ -95,7 +147,7 @@ class PushRows(KernelRows):
             self.max_per_row,
             rows,
         )
-        return (counts, columns, values), dropped
+        return [(counts, columns, values)], dropped
 
 
 def push_chunk(n: int, max_per_row: int, dtype: np.dtype[Any]) -> int:
@@ -105,13 +157,13 @@ def push_chunk(n: int, max_per_row: int, dtype: np.dtype[Any]) -> int:
 
 
 def push_deepwalk(
-    rows: PushRows, progress: Progress | None = None
+    rows: PrunedRows, progress: Progress | None = None
 ) -> tuple[sparse.csr_array, NDArray[np.float64]]:
     """Build the pruned X by blocks of rows.
 
     Parameters
     ----------
-    rows : PushRows
+    rows : PrunedRows
         What makes the rows.
     progress : callable, optional
         Called as ``progress(done, n)`` after each block.
@@ -127,8 +179,17 @@ def push_deepwalk(
     collector = RowCollector(rows.n, rows.dtype)
     dropped = np.empty(rows.n)
     for chunk in chunks(range(rows.n), rows.chunk_rows()):
-        piece, dropped[chunk.start : chunk.stop] = rows.with_dropped(chunk)
-        collector.extend([piece])
+        pieces, dropped[chunk.start : chunk.stop] = rows.with_dropped(chunk)
+        collector.extend(pieces)
+        del pieces  # not kept while the next ones are made
         if progress is not None:
             progress(chunk.stop, rows.n)
     return collector.finish(), dropped
+
+
+def _strongest(values: NDArray[Any], count: int) -> NDArray[np.bool_]:
+    """Tell which are the ``count`` largest of more values; among equal ones the first."""
+    least = np.partition(values, len(values) - count)[len(values) - count]
+    keep: NDArray[np.bool_] = values > least
+    keep[np.flatnonzero(values == least)[: count - np.count_nonzero(keep)]] = True
+    return keep

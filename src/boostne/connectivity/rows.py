@@ -18,7 +18,8 @@ Row = tuple[NDArray[np.int32], NDArray[Any]]  # columns and values
 Piece = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]
 Progress = Callable[[int, int], None]
 
-FIRST_CAPACITY = 1 << 16
+# 32 MB of numbers: arrays of that size an allocator has from the system itself, and enlarges without a copy.
+FIRST_CAPACITY = 1 << 23
 GROWTH = 1.1
 
 
@@ -149,9 +150,9 @@ def blocks_in_order(
 class RowCollector:
     """Collects the rows of a CSR matrix in arrays that grow in place.
 
-    The arrays are enlarged by ``realloc``, which moves pages rather than bytes for arrays of this size. NumPy clears
-    what it adds, and pages that were written take memory; so they grow by small steps, and the peak is the matrix
-    and a tenth of it, not twice that.
+    The arrays are enlarged by ``realloc``, which moves pages rather than bytes for arrays of this size; those that are
+    not written to yet take no memory. NumPy clears what it adds, and so writes to it: it is added by small steps, and
+    the peak is the matrix and a tenth of it, not twice that.
     """
 
     def __init__(self, n_columns: int, dtype: Any) -> None:

@@ -24,6 +24,10 @@ class Kernels(Protocol):
     def instruction_set(self) -> str:
         """Name of the instruction set, or ``"reference"``."""
 
+    @property
+    def threads(self) -> int:
+        """Threads that they run on."""
+
     def sweep(
         self, R: ShardedCSR, V: NDArray[Any], gram_v: NDArray[np.float64], U: NDArray[Any], *, inner: int
     ) -> tuple[list[Part], NDArray[np.float64]]:

@@ -62,13 +62,13 @@ class NativeKernels:
                 f"this machine has no {instruction_set}; its best is {INSTRUCTION_SETS[best]}"
             )
         self.instruction_set = INSTRUCTION_SETS[self._isa]
-        self._threads = threads
+        self.threads = threads
         self._scratch: NDArray[Any] = np.empty((0, 0))
 
     def _call(self, name: str, dtype: np.dtype[Any], *arguments: Any) -> None:
         function = getattr(self._library, f"boostne_{name}_{SUFFIX[dtype]}")
         function.restype = None
-        function(ctypes.c_int(self._isa), ctypes.c_int(self._threads), *arguments)
+        function(ctypes.c_int(self._isa), ctypes.c_int(self.threads), *arguments)
 
     def _scratch_for(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
         # Kept between calls: fresh pages would cost more than the work that many calls do in them.
@@ -84,7 +84,7 @@ class NativeKernels:
         nodes = tree_nodes(R.first_shard, R.n_shards)
         sums = aligned_empty((len(nodes) * n_columns, width), V.dtype)
         grams = np.empty((R.n_shards, width, width))
-        buffers = min(self._threads, R.n_shards) + most_nodes(R.first_shard, R.n_shards)
+        buffers = min(self.threads, R.n_shards) + most_nodes(R.first_shard, R.n_shards)
         scratch = self._scratch_for(((1 + buffers) * n_columns, width), V.dtype)
         self._call(
             "sweep", V.dtype, ctypes.c_int64(R.first_shard), ctypes.c_int64(R.n_shards), _pointer(R.cuts),
@@ -172,7 +172,7 @@ class NativeKernels:
         """Call what makes rows or columns from walks, with room for them: positions and values of each."""
         n, dtype = len(inverse_degree), inverse_degree.dtype
         slots = -(-len(made) // BLOCK_COLUMNS) * BLOCK_COLUMNS
-        work = self._scratch_for((2 * self._threads * n, BLOCK_COLUMNS), dtype)
+        work = self._scratch_for((2 * self.threads * n, BLOCK_COLUMNS), dtype)
         counts = np.empty(slots, np.int64)
         at = np.empty((slots, n), np.int32)
         values = np.empty((slots, n), dtype)
@@ -196,7 +196,7 @@ class NativeKernels:
         n_columns, width = padded.shape
         U = aligned_empty((R.n_rows, width), V.dtype)
         C = aligned_empty(padded.shape, V.dtype) if gram else None
-        accumulators = min(self._threads, R.n_shards) if gram else 0
+        accumulators = min(self.threads, R.n_shards) if gram else 0
         scratch = self._scratch_for(((1 + accumulators) * n_columns, width), V.dtype)
         self._call(
             "product", R.data.dtype, ctypes.c_int64(R.n_shards), _pointer(R.cuts), _pointer(R.indptr),
@@ -223,7 +223,7 @@ class NativeKernels:
         function = self._library.boostne_random_walks
         function.restype = None
         function(
-            ctypes.c_int(self._threads), ctypes.c_int64(len(starts)), ctypes.c_int64(length), _pointer(indptr),
+            ctypes.c_int(self.threads), ctypes.c_int64(len(starts)), ctypes.c_int64(length), _pointer(indptr),
             _pointer(indices), _pointer(cumulative), _pointer(starts), ctypes.c_double(p), ctypes.c_double(q),
             ctypes.c_uint64(seed), ctypes.c_uint64(first), _pointer(walks),
         )  # fmt: skip

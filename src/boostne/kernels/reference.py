@@ -43,6 +43,7 @@ class ReferenceKernels:
     """The kernels of this module, on one thread."""
 
     instruction_set = "reference"
+    threads = 1
 
     def sweep(
         self, R: ShardedCSR, V: NDArray[Any], gram_v: NDArray[np.float64], U: NDArray[Any], *, inner: int

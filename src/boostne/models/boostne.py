@@ -71,7 +71,7 @@ class BoostNE(NodeEmbedder):
         h, for the spectral form; above the number of connected components.
     epsilon : float, optional
         ε, for the pruned form: walks of less mass than ε times the degree of a node end there. 0 follows all of
-        them. By default chosen from the entries of a row and the mean degree.
+        them. By default 0 up to 20,000 nodes, and beyond chosen from the entries of a row and the mean degree.
     max_per_row : int, optional
         For the pruned form: entries of a row of X at most. By default 200, more for graphs of less than 100,000
         nodes, and fewer where memory is short.

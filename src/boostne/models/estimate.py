@@ -20,7 +20,7 @@ TYPICAL_PASSES = 14  # of a level at the default tolerance
 TYPICAL_SHRINKAGE = 0.6  # mean entries of the residual over those of X, eight levels
 TYPICAL_DECAY = 0.6  # the residual of level i has i^-0.6 of X's entries
 LATER_PASSES = 10  # of a level after the first, whose passes also take longest
-THREAD_BYTES = 4_000_000  # that each thread takes for its stack, and its allocator for itself
+THREAD_BYTES = 1_000_000  # that each thread takes for its stack, and its allocator for itself
 
 
 @dataclass(frozen=True)

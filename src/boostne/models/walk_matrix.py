@@ -3,15 +3,15 @@
 import logging
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.connectivity import PushRows, WalkColumns, push_deepwalk, spectral_rows
+from boostne.connectivity import BoundedColumns, PushRows, WalkColumns, push_deepwalk, spectral_rows
 from boostne.connectivity.deepwalk import chunk_columns
-from boostne.connectivity.push import push_chunk
+from boostne.connectivity.push import PrunedRows, push_chunk
 from boostne.connectivity.rows import RowSource, collect_rows
 from boostne.errors import ParameterError
 from boostne.graph import Graph, check_choice
@@ -36,6 +36,8 @@ FEWEST_PER_ROW = 32
 # ε times the entries of a row and the mean degree. Mass spread evenly over as many nodes as are kept is the inverse
 # of their product; a fifth of that is still worth following.
 EPSILON_SHARE = 0.2
+# Nodes up to which nothing is worth dropping on the way: whole rows are built as quickly, and then bounded.
+WHOLE_ROWS = 20_000
 
 # Blocks of BLOCK_COLUMNS columns of the exact X: a few, and fewer where each takes seconds.
 SAMPLED_BLOCKS = (2, 8)
@@ -140,7 +142,7 @@ class WalkMatrix:
     def estimate(self, choice: Choice) -> Estimate:
         """Return time and memory, from a small part of the work."""
         return estimate(
-            self._push_sample(choice) if choice.form == "push" else self._exact_sample,
+            self._pruned_sample(choice) if choice.form == "push" else self._exact_sample,
             self._work,
             self._kernels,
             form=str(choice),
@@ -157,7 +159,7 @@ class WalkMatrix:
             report(Progress("connectivity", done / n, f"{done:,} of {n:,} rows"))
 
         if choice.form == "push":
-            return push_deepwalk(self._push_rows(choice), tell)
+            return push_deepwalk(self._pruned_rows(choice), tell)
         if choice.form == "spectral":
             report(Progress("connectivity", 0.0, f"{self._options.eigenpairs} eigenpairs"))
         return collect_rows(self.rows(choice, seed), tell), None
@@ -165,7 +167,7 @@ class WalkMatrix:
     def rows(self, choice: Choice, seed: int) -> RowSource:
         """Return what makes the rows of X, wherever it is sent."""
         if choice.form == "push":
-            return self._push_rows(choice)
+            return self._pruned_rows(choice)
         if choice.form == "exact":
             return self._columns()
         return spectral_rows(
@@ -183,19 +185,31 @@ class WalkMatrix:
         options, work = self._options, self._work
         n = work.n_nodes
         wanted = options.max_per_row or max(TYPICAL_PER_ROW, TYPICAL_ENTRIES // n)
-        building = self._building(Choice("push", 0.0, min(wanted, n)))
+        # Zero where rows are built whole; what it is otherwise depends on the entries of a row.
+        epsilon = options.epsilon if options.epsilon is not None or n > WHOLE_ROWS else 0.0
         fewest = min(options.max_per_row or FEWEST_PER_ROW, n)
         room.check(
-            work.peak_bytes(fewest * n, building),
+            work.peak_bytes(fewest * n, self._building(Choice("push", epsilon, fewest))),
             f"embedding {n:,} nodes, with X pruned to {fewest} entries a row,",
             "Or lower dimensions"
             + (", or max_per_row." if options.max_per_row else ".")
             + ("" if work.dtype == np.float32 else " dtype='float32' halves it."),
         )
-        most = n if room.size is None else work.most_entries(room.size, building) // n
-        per_row = min(wanted, n) if options.max_per_row else int(np.clip(most, fewest, min(wanted, n)))
-        chosen = EPSILON_SHARE * n / (per_row * int(self._graph.adjacency.nnz))
-        return Choice("push", chosen if options.epsilon is None else options.epsilon, per_row)
+        per_row = min(wanted, n)
+        if options.max_per_row is None and room.size is not None:
+            per_row = self._entries_that_fit(epsilon, fewest, per_row, room.size)
+        if epsilon is None:
+            epsilon = EPSILON_SHARE * n / (per_row * int(self._graph.adjacency.nnz))
+        return Choice("push", epsilon, per_row)
+
+    def _entries_that_fit(self, epsilon: float | None, fewest: int, wanted: int, size: int) -> int:
+        """Return the entries of a row, up to those that are wanted, for a peak of so many bytes."""
+        per_row = fewest
+        # What is there beside X while it is built depends, a little, on the answer: at first too little is left for it.
+        for _ in range(2):
+            most = self._work.most_entries(size, self._building(Choice("push", epsilon, per_row)))
+            per_row = int(np.clip(most // self._work.n_nodes, fewest, wanted))
+        return per_row
 
     def _check(self, choice: Choice, room: Room) -> None:
         room.check(
@@ -217,7 +231,7 @@ class WalkMatrix:
         work, n = self._work, self._work.n_nodes
         number, edges = work.dtype.itemsize, int(self._graph.adjacency.nnz)
         copies = n * (8 + 4 * number) + edges * (number if self._graph.weighted else 0)
-        if choice.form == "push":
+        if choice.form == "push" and choice.epsilon != 0:
             per_row = choice.max_per_row or n
             chunk = min(push_chunk(n, per_row, work.dtype), n) * per_row
             # For each thread the mass of each node, and three lists of nodes.
@@ -226,7 +240,8 @@ class WalkMatrix:
         if choice.form == "spectral":
             return copies + SPECTRAL_VECTORS * n * self._options.eigenpairs * 8
         blocks = 2 * work.threads * n * BLOCK_COLUMNS * number
-        chunk = min(chunk_columns(n, work.dtype), n) * n
+        # Whole columns, and what is kept of them where they are bounded.
+        chunk = min(chunk_columns(n, work.dtype, work.threads), n) * (n + (choice.max_per_row or 0))
         return copies + 4 * edges + blocks + chunk * work.entry_bytes
 
     def _columns(self) -> WalkColumns:
@@ -238,25 +253,30 @@ class WalkMatrix:
             kernels=self._kernels,
         )
 
-    def _push_rows(self, choice: Choice) -> PushRows:
-        return PushRows(
-            self._graph,
-            window=self._options.window,
-            negative=self._options.negative,
-            epsilon=choice.epsilon or 0.0,
-            max_per_row=choice.max_per_row or self._work.n_nodes,
-            dtype=self._work.dtype,
-            kernels=self._kernels,
-        )
+    def _pruned_rows(self, choice: Choice) -> PrunedRows:
+        options: dict[str, Any] = {
+            "window": self._options.window,
+            "negative": self._options.negative,
+            "max_per_row": choice.max_per_row or self._work.n_nodes,
+            "dtype": self._work.dtype,
+            "kernels": self._kernels,
+        }
+        if not choice.epsilon:
+            return BoundedColumns(self._graph, **options)
+        return PushRows(self._graph, epsilon=choice.epsilon, **options)
 
     @cached_property
     def _exact_sample(self) -> Sample:
+        return self._sampled_columns(self._columns())
+
+    def _pruned_sample(self, choice: Choice) -> Sample:
+        rows = self._pruned_rows(choice)
+        return sample_rows(rows, SAMPLED_PUSHES, 4) if choice.epsilon else self._sampled_columns(rows)
+
+    def _sampled_columns(self, columns: RowSource) -> Sample:
         steps = self._graph.adjacency.nnz * self._options.window
         blocks = int(np.clip(SAMPLED_STEPS // steps, *SAMPLED_BLOCKS))
-        return sample_rows(self._columns(), BLOCK_COLUMNS, blocks)
-
-    def _push_sample(self, choice: Choice) -> Sample:
-        return sample_rows(self._push_rows(choice), SAMPLED_PUSHES, 4)
+        return sample_rows(columns, BLOCK_COLUMNS, blocks)
 
 
 def _growth(choice: Choice) -> float:
