@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common import RESULTS, peak_so_far, save, show
+from benchmarks.peers import gensim_deepwalk
 from boostne import (
     BoostNE,
     Embedding,
@@ -180,14 +181,11 @@ class Sentences:
             yield from walks.tolist()
 
 
-def gensim_deepwalk(graph, report) -> tuple[np.ndarray, float]:
-    """Embed with gensim's skip-gram, at DeepWalk's settings, on our walks."""
-    from gensim.models import Word2Vec
-
+def gensim(graph, report) -> tuple[np.ndarray, float]:
+    """Embed with gensim's skip-gram on our walks."""
     report(Progress("levels", 0))
-    settings = {"vector_size": DIMENSIONS, "window": 10, "sg": 1, "negative": 5, "epochs": 1}
-    model = Word2Vec(Sentences(graph), **settings, min_count=0, sample=0, workers=available_threads(), seed=1)
-    return np.asarray(model.wv[list(range(graph.n_nodes))]), float("nan")
+    vectors = gensim_deepwalk(Sentences(graph), graph.n_nodes, DIMENSIONS, available_threads())
+    return vectors, float("nan")
 
 
 METHODS: dict[str, Callable[..., tuple[np.ndarray, float]]] = {
@@ -195,7 +193,7 @@ METHODS: dict[str, Callable[..., tuple[np.ndarray, float]]] = {
     "boostne, exact": exact,
     "scikit-network Spectral": sknetwork_spectral,
     "scikit-network SVD": sknetwork_svd,
-    "gensim DeepWalk": gensim_deepwalk,
+    "gensim DeepWalk": gensim,
 }
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common import graph_of, save, show, timed
+from benchmarks.peers import gensim_deepwalk
 from boostne import DeepWalk, Graph, evaluate, load_dataset
 from boostne.kernels import available_threads, get_kernels
 from boostne.kernels.skipgram import Noise, SkipGram, number_of_parts
@@ -56,16 +57,9 @@ def deepwalk(threads: int) -> dict[str, Any]:
 
 def gensim(threads: int) -> dict[str, Any]:
     """Learn from our walks with gensim, at the same settings; the walks count, their way into lists does not."""
-    from gensim.models import Word2Vec
-
-    def embed(graph: Graph) -> NDArray[np.float32]:
-        settings = {"vector_size": 128, "window": 10, "sg": 1, "negative": 5, "epochs": 1, "alpha": 0.025}
-        model = Word2Vec(sentences, **settings, min_count=0, sample=0, workers=threads, seed=1)
-        return np.asarray(model.wv[list(range(graph.n_nodes))])
-
     seconds, chunks = timed(lambda: list(walk_chunks(graph_of(DATASET), walks=10, length=80)))
     sentences = np.concatenate(chunks).tolist()
-    row = scored("gensim", threads, embed)
+    row = scored("gensim", threads, lambda graph: gensim_deepwalk(sentences, graph.n_nodes, 128, threads))
     return {**row, "seconds": row["seconds"] + seconds}
 
 

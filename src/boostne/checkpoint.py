@@ -20,7 +20,7 @@ from scipy import sparse
 
 from boostne.boosting import Level
 from boostne.errors import CheckpointError, ParameterError
-from boostne.io.atomic import atomic_path, check_writable
+from boostne.io.atomic import atomic_path, check_writable, make_folder
 
 FORMAT = 1
 MANIFEST = "checkpoint.json"
@@ -56,7 +56,7 @@ class Checkpoint:
             _check_same(self.folder, _read_manifest(manifest), dict(fingerprint))
             check_writable(manifest)
             return
-        _make_empty(self.folder)
+        _make_ours(self.folder)
         _write_json(manifest, {"boostne checkpoint": FORMAT, "run": dict(fingerprint)})
 
     def levels(self, most: int) -> list[Level]:
@@ -133,15 +133,11 @@ def matrix_sha256(matrix: Any) -> str:
     return digest.hexdigest()
 
 
-def _make_empty(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        strangers = sorted(path.name for path in folder.iterdir() if not path.name.startswith(".boostne-"))
-    except OSError as error:
-        raise ParameterError(f"checkpoint: cannot use {folder} as a folder ({error.strerror})") from error
-    if strangers:
+def _make_ours(folder: Path) -> None:
+    found = make_folder(folder)
+    if found is not None:
         raise CheckpointError(
-            f"{folder} is not empty and holds no checkpoint (found {strangers[0]!r}); give a new or empty folder"
+            f"{folder} is not empty and holds no checkpoint (found {found!r}); give a new or empty folder"
         )
     check_writable(folder / MANIFEST)
 

@@ -231,10 +231,10 @@ def update(
     factor: Factor, accepted: Factor, step: float | None, neighbours: list[Sums], inner: int
 ) -> Factor:
     """Update V against the sums of all blocks."""
-    factor = stepped(factor, accepted, step)
+    made = stepped(factor, accepted, step)
+    V = made.V if made is not factor else _copy(factor.V)  # what was just made is nobody else's yet
     swept = join_sums(neighbours)
     gram_u = total_in_order(swept.grams)
-    V = _copy(factor.V)
     gram, product = get_kernels().hals(V, total(swept.parts), gram_u, inner=inner)
     return Factor(V, gram, gram_u, product)
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from boostne.errors import ParameterError
 
+_OURS = ".boostne-"  # how names begin that are only there for a while
+
 
 def check_writable(path: str | Path) -> None:
     """Raise a clear error when a file cannot be written at `path`; call it before hours of work.
@@ -81,6 +83,16 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         _flush_to_disk(target.parent)
 
 
+def make_folder(folder: Path) -> str | None:
+    """Make a folder unless it is there; returns the name of a file in it that is not a leftover of ours."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        names = sorted(path.name for path in folder.iterdir() if not path.name.startswith(_OURS))
+    except OSError as error:
+        raise ParameterError(f"cannot use {folder} as a folder ({error.strerror})") from error
+    return names[0] if names else None
+
+
 def _resolve(path: str | Path) -> Path:
     """Follow symbolic links, so that a link stays a link and the file behind it is replaced."""
     return Path(os.path.realpath(path))
@@ -88,7 +100,7 @@ def _resolve(path: str | Path) -> Path:
 
 def _temporary_name(target: Path) -> Path:
     # Not tempfile.mkstemp: its files are readable by their owner only, and the mode would stay.
-    return target.with_name(f".boostne-{secrets.token_hex(8)}{target.suffix}")
+    return target.with_name(f"{_OURS}{secrets.token_hex(8)}{target.suffix}")
 
 
 def _flush_to_disk(path: Path) -> None:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from boostne.errors import FileFormatError, ParameterError
-from boostne.io.atomic import check_writable
+from boostne.io.atomic import check_writable, make_folder
 
 _PATTERN = "part-*.parquet"
 _LEVELS = ".boostne-levels"
@@ -32,11 +32,7 @@ def parts_folder(folder: str | Path) -> Iterator[tuple[Path, Path]]:
     The inner one goes in any case, and on failure so do the parts.
     """
     parts = Path(folder)
-    try:
-        parts.mkdir(parents=True, exist_ok=True)
-        found = next((path.name for path in sorted(parts.iterdir()) if path.name != _LEVELS), None)
-    except OSError as error:
-        raise ParameterError(f"cannot use {folder} as a folder ({error.strerror})") from error
+    found = make_folder(parts)
     if found is not None:
         raise ParameterError(f"{folder} is not empty (found {found!r}); give a new or empty folder")
     check_writable(part_path(parts, 0))

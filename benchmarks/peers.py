@@ -1,0 +1,16 @@
+"""What other libraries are asked to do, where more than one benchmark asks it."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def gensim_deepwalk(walks: Iterable[list[int]], n_nodes: int, dimensions: int, threads: int) -> NDArray[Any]:
+    """Vectors of the nodes by gensim's skip-gram, at DeepWalk's settings."""
+    from gensim.models import Word2Vec
+
+    settings = {"vector_size": dimensions, "window": 10, "sg": 1, "negative": 5, "epochs": 1, "alpha": 0.025}
+    model = Word2Vec(walks, **settings, min_count=0, sample=0, workers=threads, seed=1)
+    return np.asarray(model.wv[list(range(n_nodes))])
