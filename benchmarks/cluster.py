@@ -14,11 +14,13 @@ import numpy as np
 
 from benchmarks.common import graph_named, graph_of, peak_memory, peak_so_far, save, show, timed
 from boostne import BoostNE, Graph
+from boostne.kernels import available_threads
 
+LARGE = 300_000
 # A data set or a number of nodes to generate, the options of its fits, and how often they are timed.
 CASES: tuple[tuple[str | int, dict[str, Any], int], ...] = (
     ("blogcatalog", {}, 3),
-    (300_000, {"approximation": "push"}, 1),
+    (LARGE, {"approximation": "push"}, 1),
 )
 KILLED = "blogcatalog"
 WORKERS = (1, 2, 4)
@@ -34,9 +36,10 @@ def run() -> None:
     graph = graph_named(KILLED)
     killed = kills(graph, fit(graph), whole=rows[len(WORKERS)]["seconds"])
     show(f"{KILLED}: one of three workers killed at a random moment", killed)
-    predicted = predictions()
+    rates = local_rates(LARGE)
+    predicted = predictions(**rates)
     show("Reckoned, not measured", predicted)
-    save("cluster", rows, memory_limit=MEMORY_LIMIT, kills=killed, predictions=predicted)
+    save("cluster", rows, memory_limit=MEMORY_LIMIT, kills=killed, rates=rates, predictions=predicted)
 
 
 def compared(name: str | int, options: dict[str, Any], repeats: int) -> list[dict[str, Any]]:
@@ -175,16 +178,29 @@ def kills(graph: Graph, expected: BoostNE, whole: float) -> list[dict[str, Any]]
     return rows
 
 
-# Assumptions of the predictions, none of them measured on such a cluster.
-ROW_ENTRIES = 100  # of X, as an approximation with that cap gives
-ENTRY_NS = 6.0  # a pass, per entry and thread: V does not fit a cache, so a line of memory each
+def local_rates(nodes: int) -> dict[str, float]:
+    """Measure what a thread needs for a row of a pruned X and for an entry in a pass, and the passes of a fit."""
+    begun: dict[str, float] = {}
+    graph = graph_named(nodes)
+    model = BoostNE(approximation="push")
+    model.fit(graph, progress=lambda at: begun.setdefault(at.stage, time.perf_counter()) and None)
+    end, threads = time.perf_counter(), available_threads()
+    passes = int(model.n_iter_.sum())
+    return {
+        "row_us": (begun["levels"] - begun["connectivity"]) * threads / nodes * 1e6,
+        "entry_ns": (end - begun["levels"]) * threads / (passes * float(model.nnz_[0])) * 1e9,
+        "row_entries": float(model.nnz_[0]) / nodes,
+        "passes": passes,
+    }
+
+
+# Assumptions of the predictions: a cluster that is not here.
 THREADS = 4
 LINK = 1.25e9  # bytes a second between two workers: 10 Gbit/s
-PASSES = 8 * 14  # eight levels at the default tolerance
 
 
-def predictions() -> list[dict[str, Any]]:
-    """Reckon minutes and memory for graphs that no one machine here can hold."""
+def predictions(*, row_us: float, entry_ns: float, row_entries: float, passes: float) -> list[dict[str, Any]]:
+    """Reckon minutes and memory for graphs that no one machine here can hold, from what one thread needs here."""
     from boostne.engines.partition import block_bytes
 
     class Source:  # what block_bytes asks of a source: five edges a node, 32-bit numbers
@@ -197,19 +213,21 @@ def predictions() -> list[dict[str, Any]]:
     for n in (10_000_000, 100_000_000):
         for workers in (16, 64):
             factor = n * WIDTH * 4 / LINK
-            arithmetic = ROW_ENTRIES * n * ENTRY_NS * 1e-9 / (workers * THREADS)
+            arithmetic = row_entries * n * entry_ns * 1e-9 / (workers * THREADS)
             rounds = np.log2(workers)
             rows.append(
                 {
                     "nodes": n,
                     "workers": workers,
+                    "X_minutes": n * row_us * 1e-6 / (workers * THREADS) / 60,
                     "arithmetic_s_a_pass": arithmetic,
                     "network_s_a_pass": 2 * rounds * factor,
-                    "levels_minutes": PASSES * (arithmetic + 2 * rounds * factor) / 60,
-                    "if_one_sends_all_V_minutes": PASSES
+                    "levels_minutes": passes * (arithmetic + 2 * rounds * factor) / 60,
+                    "if_one_sends_all_V_minutes": passes
                     * (arithmetic + (workers - 1 + rounds) * factor)
                     / 60,
-                    "gb_a_worker": block_bytes(Source(n), ROW_ENTRIES * n, workers, WIDTH, THREADS) / 1e9,
+                    "gb_a_worker": block_bytes(Source(n), int(row_entries * n), workers, WIDTH, THREADS)
+                    / 1e9,
                 }
             )
     return rows
