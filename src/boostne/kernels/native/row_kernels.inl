@@ -36,7 +36,7 @@ constexpr int kWide = BOOSTNE_BYTES / sizeof(T);  // numbers in a full register
 template <class T>
 constexpr int kNarrow = kWide<T> < kPad ? kWide<T> : kPad;  // for rows narrower than that
 
-constexpr int64_t kNearBytes = 1 << 20;  // of a factor, as a core has for itself: a larger one is waited for, entry by entry
+constexpr int64_t kNearBytes = 1 << 20;  // of a factor: a larger one outgrows the cache of a core, and is waited for
 constexpr int64_t kAhead = 24;            // entries that are asked for before they are needed
 
 inline float log_of(float x) { return logf(x); }
