@@ -278,7 +278,7 @@ class BoostNE(NodeEmbedder):
         seed = seed_from(self.random_state)
         checkpoint = open_checkpoint(self, graph, seed)
         loading = Loading(self, self._in_order(graph, report), report, seed, checkpoint)
-        with loading.engine(OnClient(partial(self._recall, loading.rows))) as engine:
+        with loading.engine(OnClient(partial(self._recall, loading.ordered.rows))) as engine:
             vectors = np.empty((graph.n_nodes, self.dimensions), self.dtype)
             self.context_ = np.empty_like(vectors)
             self.levels_: list[NDArray[Any]] = []
@@ -287,7 +287,7 @@ class BoostNE(NodeEmbedder):
             for i, level in enumerate(self._boosted(engine, loading, report, finished)):
                 if checkpoint is not None and i >= len(finished):
                     checkpoint.save_level(i + 1, level)
-                self._store(level, loading.rows, vectors)
+                self._store(level, loading.ordered.back, vectors)
                 self._learn(level)
         return vectors, np.full(self.levels, self._settings().components)
 
@@ -298,7 +298,7 @@ class BoostNE(NodeEmbedder):
         drawn = random_start(loading.seed, engine, settings.components)
         report(Progress("levels", 0.0))
         # The graph's own nodes get them: so the order in which they are worked on does not change the result.
-        start = lambda level: drawn(level)[loading.rows]  # noqa: E731
+        start = lambda level: drawn(level)[loading.ordered.rows]  # noqa: E731
         return boost(engine, settings, self.levels, start, self._level_report(report), finished)
 
     def _recall(self, rows: Positions, level: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -314,11 +314,11 @@ class BoostNE(NodeEmbedder):
         self.residual_norms_ = np.array([np.sqrt(engine.norm2)])
         self.nnz_ = np.array([engine.nnz])
 
-    def _store(self, level: Level, rows: Positions, vectors: NDArray[Any]) -> None:
+    def _store(self, level: Level, back: Positions, vectors: NDArray[Any]) -> None:
         width = level.U.shape[1]
         first = len(self.levels_) * width
         columns = slice(first, first + width)
-        vectors[rows, columns], self.context_[rows, columns] = level.U, level.V
+        vectors[:, columns], self.context_[:, columns] = level.U[back], level.V[back]
         self.levels_.append(vectors[:, columns])
 
     def _learn(self, level: Level) -> None:

@@ -79,8 +79,8 @@ class Loading:
     dropped : ndarray or None
         Share of each node's walks that a pruned X lost; None for another, or where it stayed elsewhere.
     engine_name : str
-    rows : ndarray of int or slice
-        Where the rows of X are in the graph that the user knows.
+    ordered : Ordered
+        What was given: the order of the rows of X.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Loading:
     ) -> None:
         self._model = model
         self._graph = ordered.graph
-        self.rows = ordered.rows
+        self.ordered = ordered
         self._report = report
         self.seed = seed
         self._checkpoint = checkpoint
@@ -109,9 +109,7 @@ class Loading:
             self.choice = kept_choice(self._checkpoint, lambda: walks.choose(model._room()))
             build = partial(walks.build, self.choice, self.seed, self._report)
         X, dropped = kept_matrix(self._checkpoint, model.keep_matrix, self._graph.n_nodes, build)
-        if dropped is not None:
-            self.dropped = np.empty_like(dropped)
-            self.dropped[self.rows] = dropped
+        self.dropped = None if dropped is None else dropped[self.ordered.back]
         return X
 
     @contextmanager

@@ -30,10 +30,13 @@ class Ordered:
     graph : Graph
     rows : ndarray of int or slice
         ``original.nodes[rows]`` are the nodes of the graph; a slice of everything where they stayed.
+    back : ndarray of int or slice
+        ``graph.nodes[back]`` are the nodes of the original.
     """
 
     graph: Graph
     rows: Positions = field(default_factory=lambda: slice(None))
+    back: Positions = field(default_factory=lambda: slice(None))
 
     @property
     def nbytes(self) -> int:
@@ -41,7 +44,7 @@ class Ordered:
         if isinstance(self.rows, slice):
             return 0
         A = self.graph.adjacency
-        parts = (A.data, A.indices, A.indptr, self.graph.nodes, self.rows)
+        parts = (A.data, A.indices, A.indptr, self.graph.nodes, self.rows, self.rows)
         return sum(part.nbytes for part in parts)
 
 
@@ -57,4 +60,6 @@ def by_community(graph: Graph, kernels: Kernels) -> Ordered:
         settled=int(SETTLED * graph.n_nodes),
     )
     order = np.argsort(communities, kind="stable")
-    return Ordered(Graph(A[order][:, order], graph.nodes[order]), order)
+    back = np.empty_like(order)
+    back[order] = np.arange(len(order))
+    return Ordered(Graph(A[order][:, order], graph.nodes[order]), order, back)
