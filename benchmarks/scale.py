@@ -235,6 +235,7 @@ def draw(rows: list[dict[str, Any]]) -> None:
         axis.set(xscale="log", xlabel="nodes", title=title)
         if column != "accuracy":
             axis.set_yscale("log")
+            axis.yaxis.set_major_locator(mpl.ticker.LogLocator(subs=(1, 2, 5)))
             axis.yaxis.set_major_formatter("{x:g}")
             axis.yaxis.set_minor_formatter("")
         axis.grid(alpha=0.3, which="both")
