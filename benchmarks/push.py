@@ -10,7 +10,7 @@ from boostne import BoostNE, Graph, evaluate, load_dataset
 
 DATASETS = ("cora", "wiki", "ppi", "blogcatalog")
 TRAIN = (10, 50, 90)
-REPEATS = 5
+REPEATS = 10
 WINDOW = 10
 BATCH = 1 << 20  # paths drawn at a time
 MAX_PATHS = 1 << 30
