@@ -7,12 +7,20 @@ the peak memory of each process, the bytes that workers sent to one another, and
 import random
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.common import graph_named, graph_of, peak_memory, peak_so_far, save, show, timed
+from benchmarks.common import (
+    graph_named,
+    graph_of,
+    peak_memory,
+    peak_so_far,
+    save,
+    show,
+    start_of_peak,
+    timed,
+)
 from boostne import BoostNE, Graph
 from boostne.kernels import available_threads
 
@@ -139,12 +147,6 @@ def check_same(model: BoostNE, expected: BoostNE) -> None:
     """Raise unless all that was learned is equal to the last bit."""
     np.testing.assert_array_equal(model.embedding_.vectors, expected.embedding_.vectors)
     np.testing.assert_array_equal(model.residual_norms_, expected.residual_norms_)
-
-
-def start_of_peak() -> int:
-    """Forget this process's peak memory so far; returns what it holds."""
-    Path("/proc/self/clear_refs").write_text("5")
-    return peak_so_far()
 
 
 def bytes_sent(dask_worker: Any) -> int:

@@ -95,11 +95,15 @@ def _measure(queue: Any, function: Callable[..., Any], arguments: tuple[Any, ...
     prepared = function(*arguments)
     # What was given back while setting up is not held; glibc keeps some of it, which would hide what is taken next.
     ctypes.CDLL(None).malloc_trim(0)
-    # ru_maxrss never falls, and setting up may have peaked already: start from what is held now.
-    Path("/proc/self/clear_refs").write_text("5")
-    before = peak_so_far()
+    before = start_of_peak()
     result = prepared()
     queue.put((peak_so_far() - before, result))
+
+
+def start_of_peak() -> int:
+    """Forget this process's peak memory so far, since setting up may have peaked already; returns what it holds."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return peak_so_far()
 
 
 def peak_so_far() -> int:

@@ -57,7 +57,8 @@ def test_any_number_of_threads(isa, dtype):
 def test_step_rows(isa, name, steps, dtype):
     graph = {"karate": graphs.karate, "weighted": weighted}[name]()
     rows = StepRows(graph, steps, shift=None, dtype=dtype)
-    arguments = (rows._indptr, rows._indices, rows._weights, rows._inverse_degree, rows._scales, steps)
+    scales = rows._inverse_degree, rows._to
+    arguments = (rows._indptr, rows._indices, rows._weights, rows._inverse_degree, scales, steps)
     part = range(3, 30)
     made = get_kernels(isa, 2).step_rows(*arguments, part)
     expected = ReferenceKernels().step_rows(*arguments, part)

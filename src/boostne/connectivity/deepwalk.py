@@ -52,8 +52,7 @@ class WalkColumns(KernelRows):
 
     def __call__(self, columns: range) -> list[Piece]:
         """Return the positive entries of the given columns, as row numbers and values."""
-        kernels = self._kernels or get_kernels()
-        made = kernels.walk_columns(
+        made = self.kernels.walk_columns(
             self._indptr,
             self._indices,
             self._weights,
@@ -66,7 +65,7 @@ class WalkColumns(KernelRows):
 
     def chunk_rows(self) -> int:
         """Return how many columns to ask for at a time."""
-        return chunk_columns(self.n, self.dtype, (self._kernels or get_kernels()).threads)
+        return chunk_columns(self.n, self.dtype, self.kernels.threads)
 
 
 def chunk_columns(n: int, dtype: np.dtype[Any], threads: int) -> int:

@@ -8,17 +8,16 @@ The powers of S fill up, so they are never held: a block of their rows is, made 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from boostne.connectivity.adjacency import inverse_degrees, transition
 from boostne.connectivity.deepwalk import chunk_columns
-from boostne.connectivity.rows import Progress, RowCollector, chunks, row_by_row
+from boostne.connectivity.rows import KernelRows, Piece, Progress, collect_rows, row_by_row
 from boostne.graph import Graph
 from boostne.kernels import get_kernels
 
 
-class StepRows:
+class StepRows(KernelRows):
     """Makes rows of ``X_p``.
 
     Parameters
@@ -53,24 +52,25 @@ class StepRows:
         b = 1 / self.n if shift is None else shift
         # By the symmetry of A the kernel has S^p_ij as S^p_ji d_j / d_i.
         to = np.divide(graph.degrees, b * reached, out=np.zeros(self.n), where=reached > 0)
-        self._scales = self._inverse_degree, to.astype(self.dtype)
+        self._to = to.astype(self.dtype)
         self._kernels = get_kernels(threads=threads)
 
-    def __call__(self, rows: range) -> list[tuple[NDArray[np.int32], NDArray[Any]]]:
+    def __call__(self, rows: range) -> list[Piece]:
         """Return the positive entries of the given rows, as columns and values."""
-        return self._kernels.step_rows(
+        made = self.kernels.step_rows(
             self._indptr,
             self._indices,
             self._weights,
             self._inverse_degree,
-            self._scales,
+            (self._inverse_degree, self._to),
             self._step,
             rows,
         )
+        return row_by_row(made)
 
     def chunk_rows(self) -> int:
         """Return how many rows to ask for at a time."""
-        return chunk_columns(self.n, self.dtype, self._kernels.threads)
+        return chunk_columns(self.n, self.dtype, self.kernels.threads)
 
 
 def grarep(
@@ -104,10 +104,4 @@ def grarep(
     csr_array of shape (n, n)
         Non-negative; not symmetric.
     """
-    rows = StepRows(graph, step, shift=shift, dtype=dtype, threads=threads)
-    collector = RowCollector(rows.n, rows.dtype)
-    for chunk in chunks(range(rows.n), rows.chunk_rows()):
-        collector.extend(row_by_row(rows(chunk)))
-        if progress is not None:
-            progress(chunk.stop, rows.n)
-    return collector.finish()
+    return collect_rows(StepRows(graph, step, shift=shift, dtype=dtype, threads=threads), progress)

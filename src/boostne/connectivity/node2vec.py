@@ -22,7 +22,7 @@ from scipy.sparse.linalg import LinearOperator, gmres, splu
 from threadpoolctl import threadpool_limits
 
 from boostne.connectivity.adjacency import transition
-from boostne.connectivity.rows import Piece, RowCollector, blocks_in_order, row_by_row
+from boostne.connectivity.rows import Piece, RowCollector, blocks_in_order, log_above_one
 from boostne.errors import ParameterError
 from boostne.graph import Graph
 from boostne.memory import check_memory
@@ -168,11 +168,7 @@ def node2vec(
             arriving = chain.forward(arriving + into)
             leaving = chain.backward(leaving + out_of)
         joint = weighted @ arriving + at_nodes @ leaving
-        values = (joint * (scale[:, None] * scale[block] / (2 * window * negative))).T
-        places = [np.flatnonzero(row > 1) for row in values]
-        return row_by_row(
-            (at.astype(np.int32), np.log(row[at])) for at, row in zip(places, values, strict=True)
-        )
+        return log_above_one((joint * (scale[:, None] * scale[block] / (2 * window * negative))).T)
 
     collector = RowCollector(n, dtype)
     size = int(max(1, BLOCK_BYTES // (E * np.dtype(np.float64).itemsize)))

@@ -135,8 +135,7 @@ class PushRows(KernelRows):
 
     def with_dropped(self, rows: range) -> tuple[list[Piece], NDArray[np.float64]]:
         """Return the entries of some rows, and the share of its walks that each of them dropped."""
-        kernels = self._kernels or get_kernels()
-        counts, columns, values, dropped = kernels.push_rows(
+        counts, columns, values, dropped = self.kernels.push_rows(
             self._indptr,
             self._indices,
             self._weights,

@@ -92,6 +92,11 @@ class KernelRows:
 
     _kernels: Kernels | None
 
+    @property
+    def kernels(self) -> Kernels:
+        """Those that were given, or this machine's."""
+        return self._kernels or get_kernels()
+
     def __getstate__(self) -> dict[str, Any]:
         # On its way to another machine: the kernels are looked up there.
         return {**self.__dict__, "_kernels": None}
@@ -129,6 +134,12 @@ def collect_rows(source: RowSource, progress: Progress | None = None) -> sparse.
 def row_by_row(rows: Iterable[Row]) -> list[Piece]:
     """Return a piece for each row."""
     return [(np.array([len(columns)]), columns, values) for columns, values in rows]
+
+
+def log_above_one(rows: NDArray[Any]) -> list[Piece]:
+    """Return the positive entries of ``log max(rows, 1)``, a piece for each row."""
+    places = [np.flatnonzero(row > 1) for row in rows]
+    return row_by_row((at.astype(np.int32), np.log(row[at])) for at, row in zip(places, rows, strict=True))
 
 
 def chunks(rows: range, size: int) -> list[range]:

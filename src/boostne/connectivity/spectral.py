@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from boostne.connectivity.adjacency import inverse_root_degrees, normalized_adjacency
-from boostne.connectivity.rows import Piece, Progress, blocks_in_order, collect_rows, row_by_row
+from boostne.connectivity.rows import Piece, Progress, blocks_in_order, collect_rows, log_above_one
 from boostne.decompositions import largest_eigenpairs
 from boostne.errors import ParameterError
 from boostne.graph import Graph
@@ -154,11 +154,7 @@ class SpectralRows:
         return int(max(1, BLOCK_BYTES // (self.n * self.F.itemsize)))
 
     def _block(self, rows: range) -> list[Piece]:
-        M = self.F[rows.start : rows.stop] @ self.F.T
-        positions = [np.flatnonzero(row > 1) for row in M]
-        return row_by_row(
-            (at.astype(np.int32), np.log(row[at])) for at, row in zip(positions, M, strict=True)
-        )
+        return log_above_one(self.F[rows.start : rows.stop] @ self.F.T)
 
 
 def spectral_rows(

@@ -137,7 +137,7 @@ class GraRep(DecompositionEmbedder):
         entries = 0.0
         for p in range(1, self.steps + 1):
             rows = StepRows(graph, p, shift=self.shift, dtype=self.dtype, threads=self.threads)
-            entries = max(entries, n / sampled * sum(len(at) for at, _ in rows(range(sampled))))
+            entries = max(entries, n / sampled * sum(len(at) for _, at, _ in rows(range(sampled))))
         check_memory(
             entries * (np.dtype(self.dtype).itemsize + np.dtype(np.int32).itemsize),
             f"{entries:,.0f} entries of GraRep's X",

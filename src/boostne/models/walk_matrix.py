@@ -245,25 +245,22 @@ class WalkMatrix:
         return copies + 4 * edges + blocks + chunk * work.entry_bytes
 
     def _columns(self) -> WalkColumns:
-        return WalkColumns(
-            self._graph,
-            window=self._options.window,
-            negative=self._options.negative,
-            dtype=self._work.dtype,
-            kernels=self._kernels,
-        )
+        return WalkColumns(self._graph, **self._common)
 
-    def _pruned_rows(self, choice: Choice) -> PrunedRows:
-        options: dict[str, Any] = {
+    @property
+    def _common(self) -> dict[str, Any]:
+        return {
             "window": self._options.window,
             "negative": self._options.negative,
-            "max_per_row": choice.max_per_row or self._work.n_nodes,
             "dtype": self._work.dtype,
             "kernels": self._kernels,
         }
+
+    def _pruned_rows(self, choice: Choice) -> PrunedRows:
+        per_row = choice.max_per_row or self._work.n_nodes
         if not choice.epsilon:
-            return BoundedColumns(self._graph, **options)
-        return PushRows(self._graph, epsilon=choice.epsilon, **options)
+            return BoundedColumns(self._graph, max_per_row=per_row, **self._common)
+        return PushRows(self._graph, epsilon=choice.epsilon, max_per_row=per_row, **self._common)
 
     @cached_property
     def _exact_sample(self) -> Sample:
