@@ -8,17 +8,22 @@ from copy import copy
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scipy import sparse
 from tests import graphs
 from tests.cluster import Processes
 
 from boostne import BoostNE, Graph, load_dataset, read_embedding
+from boostne.boosting import random_start
 from boostne.connectivity import WalkColumns
 from boostne.connectivity.rows import MatrixRows, RowCollector, collect_rows, row_by_row
-from boostne.engines import blocks, cluster
+from boostne.engines import LocalEngine, blocks, cluster
 from boostne.engines.blocks import BlockLostError, LevelFiles, Moment, Place
 from boostne.engines.cluster import connect, local_cluster
-from boostne.engines.keeping import InFiles
+from boostne.engines.dask import DaskEngine
+from boostne.engines.holdings import Holdings
+from boostne.engines.keeping import InFiles, OnClient
 from boostne.engines.partition import even_cuts, places
+from boostne.engines.team import Team, Work, branches, outcome
 from boostne.errors import ClusterError, FileFormatError, MemoryLimitError, ParameterError
 from boostne.kernels.sharded import ShardedCSR
 
@@ -129,6 +134,42 @@ class TestEqualToTheLocalEngine:
             (tmp_path / f"level-{number:02d}.npz").unlink()
         assert_same(on(client, graph, checkpoint=tmp_path), expected)
         assert (tmp_path / "level-03.npz").exists()
+
+    def test_step_by_step(self, client, graph):
+        # In other orders, too, than the loop takes them.
+        X = BoostNE(**SETTINGS).connectivity_matrix(graph)
+        n, components = X.shape[0], 4
+        seen = []
+        for engine in (LocalEngine(), DaskEngine(client, components, OnClient(recall=None))):
+            found = []
+            with engine:
+                engine.load(X.copy())
+                for _ in range(2):
+                    context = engine.begin(random_start(0, engine, components)(0))
+                    found.append(context.gram)
+
+                    def run(engine=engine, context=context, found=found):
+                        swept = engine.sweep(context, 2)
+                        found.extend([engine.update(context, swept, 2), swept.gram, context.gram])
+
+                    run()
+                    engine.extrapolate(context, 0.5)
+                    found.extend([context.gram, *engine.collect(context)])
+                    run()
+                    engine.reseed(context, 1, np.linspace(0, 1, n, dtype="float32"))
+                    engine.extrapolate(context, 0.0)
+                    run()
+                    engine.retreat(context)
+                    found.extend(engine.collect(context))
+                    run()
+                    engine.retreat(context)
+                    engine.scale(context, np.array([1.0, 0.5, 0.0, 2.0] + [0.0] * 4))
+                    found.extend(engine.collect(context))
+                    engine.deflate(context)
+                    found.extend([engine.norm2, engine.nnz])
+            seen.append(found)
+        for ours, theirs in zip(*seen, strict=True):
+            np.testing.assert_array_equal(theirs, ours)
 
     def test_the_matrix_has_more_than_one_shard(self, graph):
         X = BoostNE(**SETTINGS).connectivity_matrix(graph)
@@ -273,6 +314,11 @@ def test_a_cluster_of_one_s_own(graph):
         connect(address)
 
 
+def ones(n):
+    """A matrix for more than one worker."""
+    return sparse.csr_array(np.ones((n, n), "float32"))
+
+
 class TestFaults:
     def test_workers_killed_in_the_middle(self, graph, tmp_path):
         # One while X is built, the first one (it has V) and another in the middle of a level.
@@ -344,6 +390,28 @@ class TestFaults:
             with pytest.raises(ClusterError, match=f"the scheduler at {made.address} went away"):
                 on(client, graph, kill)
             assert time.monotonic() - begin < 60
+
+    def test_what_a_worker_raises_is_raised_here(self, client):
+        async def fail(team):
+            await team.on_all(Work(lambda block: block.no_such_thing, (), list))
+
+        async def too_late(team):
+            team.block.context_at(Moment(3, 1))
+
+        async def unheard_of(team):
+            return await Team(team._worker, [("tcp://127.0.0.1:1", "no key"), *team._sites]).on_all(None)
+
+        there = cluster.Cluster(client)
+        holdings = Holdings(there, MatrixRows(ones(900)), 4, 1)
+        assert len(holdings.held) == 2
+        with pytest.raises(AttributeError, match="no_such_thing"):
+            holdings.ask(fail)
+        for lost in (too_late, unheard_of):
+            with pytest.raises(BlockLostError):
+                holdings.ask(lost)
+        first = holdings.held[0]
+        with pytest.raises(BlockLostError):  # no handler of this name
+            outcome(there.call(first.worker.address, "nonsense", {}, {first.worker.address}))
 
     @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
     def test_numbers_that_run_over_are_seen(self, client):
@@ -438,6 +506,18 @@ class TestPartition:
         found = places(np.full(10_000, 400), 10_000, 40)
         assert len(found) == 40
         assert found[-1].rows.stop == 10_000
+
+
+class TestTeam:
+    @pytest.mark.parametrize("size", range(1, 18))
+    def test_everyone_is_asked_once_and_in_order(self, size):
+        def reached(sites):
+            parts = branches(sites)
+            assert len(parts) <= (len(sites) - 1).bit_length()
+            return [sites[0], *(site for part in parts for site in reached(part))]
+
+        sites = [("address", str(i)) for i in range(size)]
+        assert reached(sites) == sites
 
 
 class TestBlocks:

@@ -1,8 +1,9 @@
 """What a worker of a cluster holds and does: some neighbouring shards of R, their rows of U, and tasks on them.
 
-The functions are what :class:`boostne.engines.dask.DaskEngine` submits. A block is changed in place by its tasks and
-so must stay on the worker that built it; it counts the levels that were taken from it, and each task says how many
-it expects, so that a block that had to be built again is never taken for the one that was lost.
+Some of the functions are tasks of Dask, others are what workers ask of one another (:mod:`boostne.engines.team`). A
+block is changed in place and so must stay on the worker that built it; it counts the levels that were taken from it,
+and whoever asks says how many they expect, so that a block that had to be built again is never taken for the one that
+was lost.
 """
 
 import threading
@@ -15,15 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.connectivity.rows import RowCollector, RowSource, chunks
-from boostne.engines.base import inverse_ratio
-from boostne.engines.local import padded, squared_norm
+from boostne.engines import host
+from boostne.engines.base import Context, Pass
+from boostne.engines.local import squared_norm
 from boostne.io.atomic import atomic_path
 from boostne.kernels import get_kernels
-from boostne.kernels.native import aligned_empty
+from boostne.kernels.native import ALIGNMENT, aligned_empty
 from boostne.kernels.shard_sums import Part, join, total, total_in_order
 from boostne.kernels.sharded import ShardedCSR
 
 Change = Literal["none", "begin", "accept", "retreat"]
+Numbers = tuple[NDArray[np.float64], NDArray[np.float64], float]
 
 
 class BlockLostError(Exception):
@@ -41,11 +44,15 @@ class Place:
 
 @dataclass(frozen=True)
 class Moment:
-    """When a task happens: after so many levels, in which attempt at the next, and what became of U before it."""
+    """When something happens: after so many levels, in which attempt at the next, and what became of U and V before.
+
+    The ``step`` is that of an extrapolation, which is what follows where both were accepted.
+    """
 
     level: int
     attempt: int
     change: Change = "none"
+    step: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -58,27 +65,11 @@ class State:
 
 
 @dataclass(frozen=True)
-class Factor:
-    """V and what was found out with it: ``V^T V``; after a pass also ``U^T U`` and ``<R^T U, V>``."""
-
-    V: NDArray[Any]
-    gram: NDArray[np.float64]
-    gram_u: NDArray[np.float64]
-    product: float = 0.0
-
-    def __sizeof__(self) -> int:
-        return self.V.nbytes + self.gram.nbytes + self.gram_u.nbytes
-
-
-@dataclass(frozen=True)
 class Sums:
     """``R^T U`` as sums over shards, and ``U^T U`` of each shard, of one block or of several neighbours."""
 
     parts: list[Part]
     grams: NDArray[np.float64]
-
-    def __sizeof__(self) -> int:
-        return sum(part.sum.nbytes for part in self.parts) + self.grams.nbytes
 
 
 @dataclass(frozen=True)
@@ -105,7 +96,10 @@ class LevelFiles:
 
 
 class Block:
-    """Some neighbouring shards of R, with their rows of U as they are and as they were last accepted."""
+    """Some neighbouring shards of R, with their rows of U as they are and as they were last accepted.
+
+    The first block also has V.
+    """
 
     def __init__(self, R: ShardedCSR, first_row: int, norms: NDArray[np.float64], threads: int) -> None:
         self.R = R
@@ -114,6 +108,7 @@ class Block:
         self.level = 0
         self.kernels = get_kernels(threads=threads)
         self.lock = threading.Lock()
+        self._context: tuple[int, Context] | None = None
         self._attempt = 0
         self._U = self._accepted = np.empty((0, 0), R.data.dtype)
 
@@ -144,10 +139,27 @@ class Block:
             self._U[:] = self._accepted
         return self._U
 
+    def begin(self, moment: Moment, V: NDArray[Any]) -> Context:
+        """Take V in."""
+        self._context = moment.attempt, host.start(self.kernels, V)
+        return self._context[1]
+
+    def context_at(self, moment: Moment) -> Context:
+        """Return V after the change that was due; refuse as :meth:`rows_at` does."""
+        attempt, context = self._context or (None, None)
+        if context is None or (moment.level, moment.attempt) != (self.level, attempt):
+            raise BlockLostError
+        if moment.change == "accept":
+            host.extrapolate(self.kernels, context, moment.step)
+        elif moment.change == "retreat":
+            host.retreat(self.kernels, context)
+        return context
+
     def deflate(self, U: NDArray[Any], V: NDArray[Any]) -> None:
         """Take one more level from R."""
         self.norms = self.kernels.deflate(self.R, U, V)
         self.level += 1
+        self._context = None
 
 
 def sample_rows(source: RowSource, ranges: list[range], threads: int) -> list[float]:
@@ -205,14 +217,12 @@ def describe(block: Block) -> State:
         return block.state
 
 
-def sweep(
-    block: Block, moment: Moment, factor: Factor, accepted: Factor, step: float | None, inner: int
-) -> Sums:
+def sweep(block: Block, moment: Moment, V: NDArray[Any], gram: NDArray[np.float64], inner: int) -> Sums:
     """Run the fused pass over a block."""
-    factor = stepped(factor, accepted, step)
+    V = _aligned(V)
     with block.lock:
-        U = block.rows_at(moment, factor.V.shape[1])
-        return Sums(*block.kernels.sweep(block.R, factor.V, factor.gram, U, inner=inner))
+        U = block.rows_at(moment, V.shape[1])
+        return Sums(*block.kernels.sweep(block.R, V, gram, U, inner=inner))
 
 
 def join_sums(neighbours: list[Sums]) -> Sums:
@@ -221,52 +231,17 @@ def join_sums(neighbours: list[Sums]) -> Sums:
     return Sums(reduce(join, [sums.parts for sums in neighbours]), grams)
 
 
-def start(V: NDArray[Any]) -> Factor:
-    """Pad the V that a level starts from."""
-    V = padded(V)
-    return _with_gram(V, get_kernels().extrapolate(V, V.copy(), 0.0))
+def update(block: Block, context: Context, swept: Sums, inner: int) -> Numbers:
+    """Update V against the sums of all blocks; returns ``V^T V``, ``U^T U`` and ``<R^T U, V>``."""
+    made = Pass(total(swept.parts), total_in_order(swept.grams))
+    product = host.update(block.kernels, context, made, inner)
+    return context.gram, made.gram, product
 
 
-def update(
-    factor: Factor, accepted: Factor, step: float | None, neighbours: list[Sums], inner: int
-) -> Factor:
-    """Update V against the sums of all blocks."""
-    made = stepped(factor, accepted, step)
-    V = made.V if made is not factor else _copy(factor.V)  # what was just made is nobody else's yet
-    swept = join_sums(neighbours)
-    gram_u = total_in_order(swept.grams)
-    gram, product = get_kernels().hals(V, total(swept.parts), gram_u, inner=inner)
-    return Factor(V, gram, gram_u, product)
-
-
-def stepped(factor: Factor, accepted: Factor, step: float | None) -> Factor:
-    """Return ``max(V + step (V - accepted V), 0)``; V itself where no step was taken."""
-    if step is None:
-        return factor
-    W = _copy(accepted.V)
-    return _with_gram(W, get_kernels().extrapolate(factor.V, W, step))
-
-
-def reseed(factor: Factor, component: int, values: NDArray[Any]) -> Factor:
-    """Give one component of V new values."""
-    V = _copy(factor.V)
-    V[:, component] = values
-    return _with_gram(V, factor.gram)
-
-
-def scale(factor: Factor, ratio: NDArray[np.float64]) -> Factor:
-    """Divide the columns of V."""
-    return _with_gram(factor.V * inverse_ratio(ratio).astype(factor.V.dtype), factor.gram)
-
-
-def numbers(factor: Factor) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Return what the boosting loop wants to know: all but V."""
-    return factor.gram, factor.gram_u, factor.product
-
-
-def columns(factor: Factor, components: int) -> NDArray[Any]:
-    """Return V without its padding."""
-    return np.ascontiguousarray(factor.V[:, :components])
+def settle_rows(block: Block, moment: Moment, width: int) -> None:
+    """Do nothing but what was due to U."""
+    with block.lock:
+        block.rows_at(moment, width)
 
 
 def scale_rows(block: Block, moment: Moment, ratio: NDArray[np.float64]) -> None:
@@ -287,24 +262,30 @@ def save_rows(block: Block, moment: Moment, components: int, files: LevelFiles) 
     _save(files.rows(moment.level, block.first_row), rows_of(block, moment, components))
 
 
-def save_columns(factor: Factor, components: int, level: int, files: LevelFiles) -> None:
+def columns(block: Block, moment: Moment) -> NDArray[Any]:
+    """Return V without its padding."""
+    return host.columns(block.context_at(moment))
+
+
+def save_columns(block: Block, moment: Moment, files: LevelFiles) -> None:
     """Write what :func:`columns` would return."""
-    _save(files.columns(level), columns(factor, components))
+    _save(files.columns(moment.level), columns(block, moment))
 
 
-def deflate(block: Block, moment: Moment, factor: Factor) -> State:
+def deflate(block: Block, moment: Moment, V: NDArray[Any]) -> list[State]:
     """Take the level in hand from R."""
     with block.lock:
         if block.level == moment.level:
-            block.deflate(block.rows_at(moment, factor.V.shape[1]), factor.V)
-        return block.state
+            V = _aligned(V)
+            block.deflate(block.rows_at(moment, V.shape[1]), V)
+        return [block.state]
 
 
 def deflate_again(block: Block, level: int, U: NDArray[Any], V: NDArray[Any]) -> State:
     """Take a level from R whose factors are known, unless that has been done."""
     with block.lock:
         if block.level == level:
-            block.deflate(padded(U), padded(V))
+            block.deflate(host.padded(U), host.padded(V))
         return block.state
 
 
@@ -343,12 +324,6 @@ def _save(path: Path, array: NDArray[Any]) -> None:
         np.save(temporary, array, allow_pickle=False)
 
 
-def _with_gram(V: NDArray[Any], gram: NDArray[np.float64]) -> Factor:
-    return Factor(V, gram, np.zeros_like(gram))
-
-
-def _copy(V: NDArray[Any]) -> NDArray[Any]:
-    # Results of tasks are shared and never changed.
-    made = aligned_empty((V.shape[0], V.shape[1]), V.dtype)
-    made[:] = V
-    return made
+def _aligned(V: NDArray[Any]) -> NDArray[Any]:
+    # What came from another worker lies anywhere, and rows across cache lines would be read twice.
+    return V if V.ctypes.data % ALIGNMENT == 0 else host.padded(V)

@@ -155,6 +155,29 @@ class Cluster:
             self.workers()  # raises where the scheduler is what went away
             raise WorkerLostError from error
 
+    def call(self, address: str, handler: str, request: dict[str, Any], used: set[str]) -> Any:
+        """Wait for the answer of a worker's handler, which may need all the workers ``used``; see :meth:`results`."""
+
+        async def asked() -> Any:
+            # Through the scheduler: it reaches every worker, the client may not.
+            return await self._client.scheduler.proxy(worker=address, msg={"op": handler, **request})
+
+        reply = asyncio.run_coroutine_threadsafe(asked(), self._client.loop.asyncio_loop)
+        last_running = time.monotonic()
+        try:
+            while True:
+                try:
+                    return reply.result(POLL_SECONDS)
+                except TimeoutError:
+                    if reply.done():
+                        raise
+                    last_running = self._look_after(used, last_running)
+        except OSError as error:
+            self.workers()  # raises where the scheduler is what went away
+            raise WorkerLostError from error
+        finally:
+            reply.cancel()
+
     def _gathered(self, futures: Sequence["Future[Any]"], seconds: float) -> list[Any]:
         """Fetch finished results, or raise TimeoutError."""
         gather = self._client.gather

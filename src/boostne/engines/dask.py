@@ -1,69 +1,46 @@
 """The engine of a cluster: each worker holds neighbouring shards of R and their rows of U.
 
-A pass sends V to every worker and adds up ``R^T U`` along a tree; V is updated on one worker, the first. Neither X
-nor R is ever on the client. Shards are cut and added up as on the local engine, so that the result is the same, bit
-for bit, where the workers have the same instruction set and X has a shard for each of them.
+A pass sends V to every worker along a tree and adds up ``R^T U`` on the way back; V is updated on one worker, the first
+(:mod:`boostne.engines.team`). Neither X nor R is ever on the client. Shards are cut and added up as on the local
+engine, so that the result is the same, bit for bit, where the workers have the same instruction set and X has a shard
+for each of them.
 
 When a worker dies, its blocks are built again elsewhere, the finished levels are taken from them once more, and the
 level in hand begins again.
 """
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from boostne.connectivity.rows import MatrixRows, Progress, RowSource
-from boostne.engines import blocks
+from boostne.engines import blocks, team
 from boostne.engines.base import Context, Engine, LevelLost, Pass
-from boostne.engines.blocks import Change, LevelFiles, Moment, State
+from boostne.engines.blocks import Change, LevelFiles, Moment, Numbers, State
 from boostne.engines.cluster import Cluster
 from boostne.engines.holdings import LOSSES, Holdings
 from boostne.engines.keeping import InFiles, Keeping, OnClient
 from boostne.io.parts import part_path
 from boostne.memory import Room
 
-if TYPE_CHECKING:
-    from distributed import Future
-
-Numbers = tuple[NDArray[np.float64], NDArray[np.float64], float]
-
-
-@dataclass(frozen=True)
-class Handle:
-    """V on a worker, as a future of a :class:`boostne.engines.blocks.Factor`, or as a step from there.
-
-    A step is taken by whoever needs it, each worker for itself: quicker than to wait for one of them and its V.
-    """
-
-    factor: "Future[Any]"
-    accepted: "Future[Any] | None" = None
-    step: float | None = None
-
-    @property
-    def arguments(self) -> tuple[Any, ...]:
-        """What tasks take for V."""
-        return self.factor, self.accepted, self.step
-
 
 class RemoteContext(Context):
-    """V as a handle; its Gram matrix comes when asked for."""
+    """V, which is on the first worker; its Gram matrix comes when asked for."""
 
-    def __init__(self, V: Handle, components: int, gram_of: Callable[[Any], NDArray[np.float64]]) -> None:
-        self.V = self.accepted = V
+    def __init__(self, components: int, gram: Callable[[], NDArray[np.float64]]) -> None:
         self.components = components
-        self._gram_of = gram_of
+        self._gram = gram
 
     @property
     def gram(self) -> NDArray[np.float64]:  # type: ignore[override]
         """``V^T V``."""
-        return self._gram_of(self)
+        return self._gram()
 
 
 class DaskEngine(Engine):
@@ -89,11 +66,10 @@ class DaskEngine(Engine):
         self._threads = threads
         self._attempt = 0
         self._change: Change = "none"
-        self._known: tuple[Any, Numbers] | None = None
+        self._step = 0.0
 
     def close(self) -> None:
         """Let the workers forget everything."""
-        self._known = None
         self.__dict__.pop("_holdings", None)
         gc.collect()  # timeouts that Dask raised and we caught hold futures in their tracebacks, in cycles
         self._cluster.close()
@@ -143,60 +119,47 @@ class DaskEngine(Engine):
     def begin(self, V: NDArray[Any]) -> Context:
         """Send V to the first worker; see :meth:`Engine.begin`."""
         self._attempt += 1
+        self._gram: NDArray[np.float64] = self._ask(team.begin, Moment(self._level, self._attempt), V)
         self._change = "begin"
-        with self._level_in_hand():
-            sent = self._holdings.send(V, {self._holdings.first.address})
-        handle = Handle(self._on_first(blocks.start, sent))
-        return RemoteContext(handle, V.shape[1], lambda context: self._numbers(self._factor(context))[0])
+        return RemoteContext(V.shape[1], self._gram_now)
 
-    def sweep(self, context: Context, inner: int) -> Pass:
-        """Ask every worker for its pass, without waiting for it; see :meth:`Engine.sweep`."""
-        sums = self._holdings.on_all(blocks.sweep, self._moment(), *context.V.arguments, inner)
-        return Pass(sums, np.zeros((0, 0)))
+    def sweep(self, context: Context, inner: int) -> Pass:  # noqa: ARG002
+        """Leave it to :meth:`update`: workers do both at one request; see :meth:`Engine.sweep`."""
+        return Pass(None, np.zeros((0, 0)))
 
-    def update(self, context: Context, swept: Pass, inner: int) -> float:
-        """Add up the pass along a tree and update V on the first worker; see :meth:`Engine.update`."""
-        V = self._on_first(blocks.update, *context.V.arguments, self._joined(swept.C), inner)
-        context.V = Handle(V)
-        _, swept.gram, product = self._numbers(V)
+    def update(self, context: Context, swept: Pass, inner: int) -> float:  # noqa: ARG002
+        """Have the workers run the pass, and the first of them update V; see :meth:`Engine.update`."""
+        numbers: Numbers = self._ask(team.run_pass, self._moment(), inner)
+        self._gram, swept.gram, product = numbers
         return product
 
-    def extrapolate(self, context: Context, step: float) -> None:
-        """Make a new V of two; see :meth:`Engine.extrapolate`."""
-        V, accepted = self._factor(context), context.accepted.factor
-        context.V, context.accepted = Handle(V, accepted, step), Handle(V)
-        self._change = "accept"
+    def extrapolate(self, context: Context, step: float) -> None:  # noqa: ARG002
+        """Have it done before the next pass; see :meth:`Engine.extrapolate`."""
+        self._change, self._step = "accept", step
 
-    def retreat(self, context: Context) -> None:
-        """Go on from the V and the U that were accepted; see :meth:`Engine.retreat`."""
-        context.V = Handle(context.accepted.factor, context.V.factor, 0.0)
+    def retreat(self, context: Context) -> None:  # noqa: ARG002
+        """Have it done before the next pass; see :meth:`Engine.retreat`."""
         self._change = "retreat"
 
-    def reseed(self, context: Context, component: int, values: NDArray[Any]) -> None:
+    def reseed(self, context: Context, component: int, values: NDArray[Any]) -> None:  # noqa: ARG002
         """Give a component of V new values; see :meth:`Engine.reseed`."""
-        context.V = Handle(self._on_first(blocks.reseed, self._factor(context), component, values))
+        self._ask(team.reseed, Moment(self._level, self._attempt), component, values)
 
-    def scale(self, context: Context, ratio: NDArray[np.float64]) -> None:
+    def scale(self, context: Context, ratio: NDArray[np.float64]) -> None:  # noqa: ARG002
         """Scale U where it is, and V; see :meth:`Engine.scale`."""
-        with self._level_in_hand():
-            self._holdings.results(self._holdings.on_all(blocks.scale_rows, self._moment(), ratio))
-        context.V = Handle(self._on_first(blocks.scale, self._factor(context), ratio))
+        self._ask(team.scale, self._moment(), ratio)
 
     def collect(self, context: Context) -> tuple[NDArray[Any], NDArray[Any]]:
         """Have the factors kept; see :meth:`Engine.collect`. Where that is in files, none of their rows come back."""
         with self._level_in_hand():
-            return self._keeping.keep(
-                self._holdings, self._moment(), self._factor(context), context.components
-            )
+            return self._keeping.keep(self._holdings, self._moment(), context.components)
 
-    def deflate(self, context: Context) -> None:
+    def deflate(self, context: Context) -> None:  # noqa: ARG002
         """Deflate every block where it is; see :meth:`Engine.deflate`."""
         moment = self._moment()
         self._level += 1
         try:
-            states = self._holdings.results(
-                self._holdings.on_all(blocks.deflate, moment, self._factor(context))
-            )
+            states = self._holdings.ask(team.deflate, moment)
         except LOSSES:
             states = self._holdings.restore(self._level, self._keeping)
         self._learn(states)
@@ -238,43 +201,22 @@ class DaskEngine(Engine):
         self._holdings.results(tasks)
         return paths
 
-    def _joined(self, sums: list["Future[Any]"]) -> list["Future[Any]"]:
-        """Add neighbours on the worker of the left one, until there are no more than two."""
-        workers = [held.worker for held in self._holdings.held]
-        while len(sums) > 2:  # noqa: PLR2004
-            pairs = [sums[i : i + 2] for i in range(0, len(sums), 2)]
-            workers = workers[::2]
-            sums = [
-                self._holdings.submit(worker, blocks.join_sums, pair) if len(pair) > 1 else pair[0]
-                for worker, pair in zip(workers, pairs, strict=True)
-            ]
-        return sums
+    def _ask(self, do: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any) -> Any:
+        """Ask the first worker for something that concerns all of them; see :meth:`Holdings.ask`."""
+        with self._level_in_hand():
+            return self._holdings.ask(do, *arguments)
 
-    def _on_first(self, task: Callable[..., Any], *arguments: Any) -> "Future[Any]":
-        """Start a task on the worker that has V."""
-        return self._holdings.submit(self._holdings.first, task, *arguments)
-
-    def _factor(self, context: Context) -> "Future[Any]":
-        """Return V as a future of its own."""
-        if context.V.step is not None:
-            context.V = Handle(self._on_first(blocks.stepped, *context.V.arguments))
-        factor: Future[Any] = context.V.factor
-        return factor
+    def _gram_now(self) -> NDArray[np.float64]:
+        """Return ``V^T V`` after what was due."""
+        if self._change in ("accept", "retreat"):
+            self._gram = self._ask(team.settle, self._moment())
+        return self._gram
 
     def _moment(self) -> Moment:
         """Return the time that a task on the blocks belongs to; what was due for U is then on its way."""
-        moment = Moment(self._level, self._attempt, self._change)
+        moment = Moment(self._level, self._attempt, self._change, self._step)
         self._change = "none"
         return moment
-
-    def _numbers(self, V: "Future[Any]") -> Numbers:
-        """Fetch what is known of V and of the pass before it, once."""
-        if self._known is None or self._known[0] != V.key:
-            with self._level_in_hand():
-                (found,) = self._holdings.results([self._on_first(blocks.numbers, V)])
-            self._known = V.key, found
-        numbers: Numbers = self._known[1]
-        return numbers
 
     @contextmanager
     def _level_in_hand(self) -> Iterator[None]:

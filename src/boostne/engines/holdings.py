@@ -1,7 +1,7 @@
 """The blocks of R on the workers of a cluster: how they get there, and how they come back after a loss."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.connectivity.rows import RowSource
-from boostne.engines import blocks
+from boostne.engines import blocks, team
 from boostne.engines.blocks import BlockLostError, Place, State
 from boostne.engines.cluster import Cluster, Worker, WorkerLostError
 from boostne.engines.keeping import Keeping
@@ -58,11 +58,6 @@ class Holdings:
             except LOSSES:
                 continue
 
-    @property
-    def first(self) -> Worker:
-        """The worker of the first block: V is updated there."""
-        return self.held[0].worker
-
     def threads_of(self, worker: Worker) -> int:
         """Return how many threads a worker should use."""
         return self._threads or worker.threads
@@ -82,6 +77,17 @@ class Holdings:
     def on_all(self, task: Callable[..., Any], *arguments: Any) -> list["Future[Any]"]:
         """Start a task on every block."""
         return [self.submit(held.worker, task, held.block, *arguments) for held in self.held]
+
+    def on_first(self, task: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+        """Start a task on the block that has V."""
+        return self.submit(self.held[0].worker, task, self.held[0].block, *arguments)
+
+    def ask(self, do: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any) -> Any:
+        """Have ``do(team, *arguments)`` done by all blocks as a team, where V is, and wait for it."""
+        sites = [(held.worker.address, str(held.block.key)) for held in self.held]
+        request = team.message(sites, do, *arguments)
+        used = {address for address, _ in sites}
+        return team.outcome(self._cluster.call(sites[0][0], team.HANDLER, request, used))
 
     def states(self) -> list[State]:
         """Ask for the state of every block."""
@@ -118,7 +124,7 @@ class Holdings:
             worker, draft = workers[i], drafts[i] if i < len(drafts) else None
             missing = counts[place.rows.start : drafted[i].start] if draft else None
             threads = self.threads_of(worker)
-            block = self.submit(worker, blocks.build_block, shared, place, threads, draft, missing)
+            block = self.submit(worker, team.host_block, shared, place, threads, draft, missing)
             self.held.append(Held(place, worker, block))
         self.states()
 
@@ -157,7 +163,7 @@ class Holdings:
         shared = self._cluster.share(self._source)
         for held in lost:
             threads = self.threads_of(held.worker)
-            held.block = self.submit(held.worker, blocks.build_block, shared, held.place, threads)
+            held.block = self.submit(held.worker, team.host_block, shared, held.place, threads)
 
     def _take_levels(self, last: int, keeping: Keeping) -> list[State]:
         states = self.states()

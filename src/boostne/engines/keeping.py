@@ -32,7 +32,7 @@ class Keeping(Protocol):
     def check(self, cluster: Cluster) -> None:
         """Raise, before the work, where the workers could not do their part."""
 
-    def keep(self, holdings: "Holdings", moment: Moment, V: "Future[Any]", components: int) -> Factors:
+    def keep(self, holdings: "Holdings", moment: Moment, components: int) -> Factors:
         """Take the factors of the level in hand from the workers; returns what of them comes to the client."""
 
     def let_go(self) -> None:
@@ -52,10 +52,10 @@ class OnClient:
     def check(self, cluster: Cluster) -> None:
         """Ask nothing of the workers."""
 
-    def keep(self, holdings: "Holdings", moment: Moment, V: "Future[Any]", components: int) -> Factors:
+    def keep(self, holdings: "Holdings", moment: Moment, components: int) -> Factors:
         """Fetch U from all workers and V from the first."""
         tasks = holdings.on_all(blocks.rows_of, moment, components)
-        columns = holdings.submit(holdings.first, blocks.columns, V, components)
+        columns = holdings.on_first(blocks.columns, moment)
         *rows, found = holdings.results([*tasks, columns])
         self.in_hand = moment.level, (np.concatenate(rows), found)
         return self.in_hand[1]
@@ -97,12 +97,10 @@ class InFiles:
                 "such as a network drive"
             )
 
-    def keep(self, holdings: "Holdings", moment: Moment, V: "Future[Any]", components: int) -> Factors:
+    def keep(self, holdings: "Holdings", moment: Moment, components: int) -> Factors:
         """Have U and V written."""
         tasks = holdings.on_all(blocks.save_rows, moment, components, self.files)
-        columns = holdings.submit(
-            holdings.first, blocks.save_columns, V, components, moment.level, self.files
-        )
+        columns = holdings.on_first(blocks.save_columns, moment, self.files)
         holdings.results([*tasks, columns])
         return _nothing(components), _nothing(components)
 

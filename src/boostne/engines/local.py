@@ -6,14 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.engines.base import Context, Engine, Pass, inverse_ratio
+from boostne.engines import host
+from boostne.engines.base import Context, Engine, Pass
 from boostne.kernels import Kernels, get_kernels
 from boostne.kernels.native import aligned_empty
 from boostne.kernels.shard_sums import total, total_in_order
 from boostne.kernels.sharded import ShardedCSR
-
-NARROW = 8  # numbers to which the row of a factor is padded: half a cache line of float32,
-WIDE = 16  # and a whole one once it is wider than that
 
 
 class LocalEngine(Engine):
@@ -54,12 +52,12 @@ class LocalEngine(Engine):
         return self._R.nnz
 
     def begin(self, V: NDArray[Any]) -> Context:
-        """Pad V to whole registers; see :meth:`Engine.begin`."""
-        start, accepted = padded(V), padded(V)
-        self._U = aligned_empty((self._R.n_rows, start.shape[1]), self.dtype)
+        """Start with U = 0; see :meth:`Engine.begin`."""
+        context = host.start(self._kernels, V)
+        self._U = aligned_empty((self._R.n_rows, context.V.shape[1]), self.dtype)
         self._U[:] = 0
         self._accepted_U = aligned_empty(self._U.shape, self.dtype)
-        return Context(start, accepted, self._kernels.extrapolate(start, accepted, 0.0), V.shape[1])
+        return context
 
     def sweep(self, context: Context, inner: int) -> Pass:
         """Run the fused kernel; see :meth:`Engine.sweep`."""
@@ -68,18 +66,16 @@ class LocalEngine(Engine):
 
     def update(self, context: Context, swept: Pass, inner: int) -> float:
         """Run HALS on V; see :meth:`Engine.update`."""
-        context.gram, product = self._kernels.hals(context.V, swept.C, swept.gram, inner=inner)
-        return product
+        return host.update(self._kernels, context, swept, inner)
 
     def extrapolate(self, context: Context, step: float) -> None:
-        """Let the older of two buffers become the new V; see :meth:`Engine.extrapolate`."""
-        context.gram = self._kernels.extrapolate(context.V, context.accepted, step)
-        context.V, context.accepted = context.accepted, context.V
+        """Keep U and move on from V; see :meth:`Engine.extrapolate`."""
+        host.extrapolate(self._kernels, context, step)
         self._accepted_U[:] = self._U
 
     def retreat(self, context: Context) -> None:
         """Copy what was accepted back; see :meth:`Engine.retreat`."""
-        context.gram = self._kernels.extrapolate(context.accepted, context.V, 0.0)
+        host.retreat(self._kernels, context)
         self._U[:] = self._accepted_U
 
     def reseed(self, context: Context, component: int, values: NDArray[Any]) -> None:
@@ -89,7 +85,7 @@ class LocalEngine(Engine):
     def scale(self, context: Context, ratio: NDArray[np.float64]) -> None:
         """Scale U and V in place; see :meth:`Engine.scale`."""
         self._U *= ratio.astype(self.dtype)
-        context.V *= inverse_ratio(ratio).astype(self.dtype)
+        host.scale(context, ratio)
 
     def deflate(self, context: Context) -> None:
         """Deflate every shard in place; see :meth:`Engine.deflate`."""
@@ -103,17 +99,7 @@ class LocalEngine(Engine):
 
     def collect(self, context: Context) -> tuple[NDArray[Any], NDArray[Any]]:
         """Drop the padding; see :meth:`Engine.collect`."""
-        return self._U[:, : context.components].copy(), context.V[:, : context.components].copy()
-
-
-def padded(factor: NDArray[Any]) -> NDArray[Any]:
-    """Copy a factor to whole registers, with zeros as the components that it lacks."""
-    rows, components = factor.shape
-    pad = NARROW if components <= NARROW else WIDE
-    copy = aligned_empty((rows, -(-components // pad) * pad), factor.dtype)
-    copy[:, :components] = factor
-    copy[:, components:] = 0
-    return copy
+        return self._U[:, : context.components].copy(), host.columns(context)
 
 
 def squared_norm(data: NDArray[Any], chunk: int = 1 << 20) -> float:

@@ -58,8 +58,10 @@ def block_bytes(source: RowSource, nnz: int, n_workers: int, components: int, th
     item = source.dtype.itemsize
     rows = -(-source.n // n_workers)
     entries = MARGIN * nnz / n_workers * (item + np.dtype(np.int32).itemsize)
-    # Of V: the kernel's copy, the accumulators, the sums that wait, three versions and both sides of C.
-    factors = (6 + threads + most_nodes(0, MAX_SHARDS)) * source.n + 4 * rows
+    # Of V: two versions, the kernel's copy, the accumulators, the sums that wait; of C: this worker's, those of the
+    # others that it asks, and what they add up to.
+    asked = (n_workers - 1).bit_length()
+    factors = (5 + asked + threads + most_nodes(0, MAX_SHARDS)) * source.n + 4 * rows
     pointers = 2 * np.dtype(np.int64).itemsize * rows
     return int(entries + pointers + factors * max(components, 16) * item + source.nbytes + CHUNK_BYTES)
 
