@@ -23,6 +23,7 @@ from boostne.connectivity.deepwalk import WalkColumns
 from boostne.connectivity.rows import KernelRows, Piece, Progress, RowCollector, RowSource, chunks
 from boostne.graph import Graph
 from boostne.kernels import Kernels, get_kernels
+from boostne.kernels.push_graph import PushGraph
 
 CHUNK_BYTES = 1 << 23  # room for the rows that are built between two looks at the clock
 MOST_CHUNKS = 64  # of a large graph: each begins with a look at all of its nodes
@@ -116,14 +117,21 @@ class PushRows(KernelRows):
         unit = graph.volume / A.nnz  # 1 without weights
         degrees = graph.degrees / unit
         inverse = np.divide(1, degrees, out=np.zeros_like(degrees), where=degrees > 0)
-        self._indptr = A.indptr.astype(np.int64)
-        self._indices = A.indices.astype(np.int32, copy=False)
-        self._weights = (A.data.astype(np.float64) / unit).astype(self.dtype) if graph.weighted else None
-        self._inverse_degree = inverse.astype(self.dtype)
-        self._scale = (A.nnz / (negative * window) * inverse).astype(self.dtype)
+        self._graph = PushGraph(
+            A.indptr.astype(np.int64),
+            A.indices.astype(np.int32, copy=False),
+            (A.data.astype(np.float64) / unit).astype(self.dtype) if graph.weighted else None,
+            inverse.astype(self.dtype),
+        )
+        self._factor = A.nnz / (negative * window)
         self._epsilon = epsilon
         self._window = window
         self._kernels = kernels or get_kernels()
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the arrays."""
+        return self._graph.nbytes
 
     def chunk_rows(self) -> int:
         """Return how many rows to ask for at a time."""
@@ -136,15 +144,12 @@ class PushRows(KernelRows):
     def with_dropped(self, rows: range) -> tuple[list[Piece], NDArray[np.float64]]:
         """Return the entries of some rows, and the share of its walks that each of them dropped."""
         counts, columns, values, dropped = self.kernels.push_rows(
-            self._indptr,
-            self._indices,
-            self._weights,
-            self._inverse_degree,
-            self._scale,
-            self._epsilon,
-            self._window,
-            self.max_per_row,
-            rows,
+            self._graph,
+            factor=self._factor,
+            epsilon=self._epsilon,
+            window=self._window,
+            cap=self.max_per_row,
+            rows=rows,
         )
         return [(counts, columns, values)], dropped
 

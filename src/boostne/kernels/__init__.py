@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.errors import ParameterError
+from boostne.kernels.push_graph import PushGraph
 from boostne.kernels.shard_sums import Part
 from boostne.kernels.sharded import ShardedCSR
 from boostne.kernels.skipgram import Edges, SkipGram
@@ -106,16 +107,7 @@ class Kernels(Protocol):
         """Train a skip-gram model on the ends of edges that are drawn by their weights."""
 
     def push_rows(
-        self,
-        indptr: NDArray[np.int64],
-        indices: NDArray[np.int32],
-        weights: NDArray[Any] | None,
-        inverse_degree: NDArray[Any],
-        scale: NDArray[Any],
-        epsilon: float,
-        window: int,
-        cap: int,
-        rows: range,
+        self, graph: PushGraph, *, factor: float, epsilon: float, window: int, cap: int, rows: range
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[np.float64]]:
         """Rows of that matrix by forward push: entries of each row, columns, values, and the mass dropped."""
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.errors import ParameterError
+from boostne.kernels.push_graph import PushGraph
 from boostne.kernels.shard_sums import Part, most_nodes, tree_nodes
 from boostne.kernels.sharded import ShardedCSR
 
@@ -267,26 +268,18 @@ class NativeKernels:
         )  # fmt: skip
 
     def push_rows(
-        self,
-        indptr: NDArray[np.int64],
-        indices: NDArray[np.int32],
-        weights: NDArray[Any] | None,
-        inverse_degree: NDArray[Any],
-        scale: NDArray[Any],
-        epsilon: float,
-        window: int,
-        cap: int,
-        rows: range,
+        self, graph: PushGraph, *, factor: float, epsilon: float, window: int, cap: int, rows: range
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[np.float64]]:
         """Forward push; see :meth:`boostne.kernels.reference.ReferenceKernels.push_rows`."""
-        n, dtype = len(inverse_degree), inverse_degree.dtype
+        dtype = graph.inverse_degree.dtype
         counts, dropped = np.empty(len(rows), np.int64), np.empty(len(rows))
         columns, values = np.empty(len(rows) * cap, np.int32), np.empty(len(rows) * cap, dtype)
         self._call(
-            "push_rows", dtype, ctypes.c_int64(rows.start), ctypes.c_int64(rows.stop), ctypes.c_int64(n),
-            _pointer(indptr), _pointer(indices), _pointer(weights), _pointer(inverse_degree), _pointer(scale),
-            ctypes.c_double(epsilon), ctypes.c_int(window), ctypes.c_int64(cap), _pointer(columns), _pointer(values),
-            _pointer(counts), _pointer(dropped),
+            "push_rows", dtype, ctypes.c_int64(rows.start), ctypes.c_int64(rows.stop), ctypes.c_int64(graph.n),
+            _pointer(graph.indptr), _pointer(graph.indices), _pointer(graph.weights), _pointer(graph.inverse_degree),
+            _pointer(graph.target_inverse_degree), ctypes.c_double(factor), ctypes.c_double(epsilon),
+            ctypes.c_int(window), ctypes.c_int64(cap), _pointer(columns), _pointer(values), _pointer(counts),
+            _pointer(dropped),
         )  # fmt: skip
         total = int(counts.sum())
         return counts, columns[:total], values[:total], dropped

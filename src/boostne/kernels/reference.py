@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from boostne.kernels import reference_skipgram
+from boostne.kernels.push_graph import PushGraph
 from boostne.kernels.reference_walks import Random, Walks
 from boostne.kernels.shard_sums import Part, join
 from boostne.kernels.sharded import ShardedCSR
@@ -226,27 +227,18 @@ class ReferenceKernels:
         reference_skipgram.train_edges(model, edges, samples, rates=rates, seed=seed)
 
     def push_rows(
-        self,
-        indptr: NDArray[np.int64],
-        indices: NDArray[np.int32],
-        weights: NDArray[Any] | None,
-        inverse_degree: NDArray[Any],
-        scale: NDArray[Any],
-        epsilon: float,
-        window: int,
-        cap: int,
-        rows: range,
+        self, graph: PushGraph, *, factor: float, epsilon: float, window: int, cap: int, rows: range
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[np.float64]]:
-        """Rows of ``log max(scale_k (S + S^2 + … + S^window)_{ik}, 1)`` by forward push, at most ``cap`` entries each.
+        """Rows of ``log max(factor (S + S^2 + … + S^window)_{ik} / d_k, 1)`` by forward push, ``cap`` entries at most.
 
         A unit of mass starts at node i and takes ``window`` steps; mass below ``epsilon`` times the degree of a
         node other than the start goes no further. Of a row the largest entries are kept, among equal ones those of
         the first columns. Returns the number of entries of each row, their columns, ascending, their values, and the
         share of the row's mass that was dropped: by ε, with the steps it would still have taken, and by the cap.
         """
-        n = len(inverse_degree)
-        data = np.ones(len(indices), inverse_degree.dtype) if weights is None else weights
-        A = sparse.csr_array((data, indices, indptr), shape=(n, n))
+        n, inverse_degree = graph.n, graph.inverse_degree
+        data = np.ones(len(graph.indices), inverse_degree.dtype) if graph.weights is None else graph.weights
+        A = sparse.csr_array((data, graph.indices, graph.indptr), shape=(n, n))
         made, dropped = [], np.zeros(len(rows))
         for at, i in enumerate(rows):
             mass, total = np.zeros(n, A.dtype), np.zeros(n, A.dtype)
@@ -258,7 +250,7 @@ class ReferenceKernels:
                     mass[weak] = 0
                 mass = A @ (inverse_degree * mass)  # A is symmetric
                 total += mass
-            entries = total * scale
+            entries = total * inverse_degree * inverse_degree.dtype.type(factor)
             columns = np.flatnonzero(entries > 1)
             by_strength = columns[np.argsort(-entries[columns], kind="stable")]
             dropped[at] += total[by_strength[cap:]].sum(dtype=np.float64)

@@ -234,9 +234,10 @@ class WalkMatrix:
         if choice.form == "push" and choice.epsilon != 0:
             per_row = choice.max_per_row or n
             chunk = min(push_chunk(n, per_row, work.dtype), n) * per_row
-            # For each thread the mass of each node, and three lists of nodes.
-            vectors = work.threads * n * (3 * number + 12)
-            return copies + vectors + chunk * work.entry_bytes
+            # For each thread a table of the nodes that a row reaches, and lists of them, as if these were half of all;
+            # and a degree for each edge.
+            vectors = work.threads * n * (4 * number + 8)
+            return copies + edges * number + vectors + chunk * work.entry_bytes
         if choice.form == "spectral":
             return copies + SPECTRAL_VECTORS * n * self._options.eigenpairs * 8
         blocks = 2 * work.threads * n * BLOCK_COLUMNS * number

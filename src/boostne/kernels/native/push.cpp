@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "api.h"
-#include "large_pages.h"
 #include "parallel.h"
+#include "push_table.h"
 
 namespace boostne {
 namespace {
@@ -21,29 +23,48 @@ struct PushGraph {
   const int64_t* indptr;
   const int32_t* indices;
   const T* weights;  // null: all 1
-  const T* inverse_degree;
-  const T* scale;  // from the mass that reached a node to its entry in X
-  T epsilon;       // mass below this share of a degree goes no further
+  const T* inverse_degree;         // of each node
+  const T* target_inverse_degree;  // of the node that each edge leads to
+  T factor;                        // from the mass that reached a node, by its degree, to its entry in X
+  T epsilon;                       // mass below this share of a degree goes no further
   int window;
   int64_t cap;
 };
 
-// Nodes are met in no order, and in a large graph each is a wait for memory. So the mass of a node lies side by side;
-// lists are written without a branch, since one that is taken by what has not arrived yet keeps all that comes after it
-// waiting; and what can be known ahead of time is asked for ahead of time.
+// In a large graph, every node that a row meets may be a wait for memory. So what is known of them is kept close
+// together (push_table.h), the degree of a node comes with the edge to it, and the edges of a node are asked for ahead of
+// time. Lists are written without a branch, since one that is taken by what has not arrived yet keeps all that comes
+// after it waiting.
 constexpr int64_t kAhead = 4;  // nodes, to their edges; and twice that to their place
+constexpr int64_t kDirectBytes = 1 << 23;  // of a table with all nodes: beyond that the smaller one is quicker
 
+// Where a value above 1 stands among all such: the leading bits of the number, 64 to an octave.
+constexpr int64_t kBuckets = 4096;
 template <class T>
+int64_t bucket(T value) {
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  constexpr int shift = sizeof(T) == 4 ? 17 : 46;
+  const T one = 1;
+  Bits bits, least;
+  std::memcpy(&bits, &value, sizeof(T));
+  std::memcpy(&least, &one, sizeof(T));
+  return std::min(static_cast<int64_t>((bits - least) >> shift), kBuckets - 1);
+}
+
+template <class T, class Table>
 class Pusher {
  public:
   explicit Pusher(const PushGraph<T>& graph)
-      : graph_(graph), mass_(graph.n), moving_(graph.n + 1), next_(graph.n + 1), reached_(graph.n + 1) {}
+      : graph_(graph),
+        table_(graph.n),
+        moving_(new Moving[graph.n + 1]),
+        next_(new int32_t[graph.n + 1]),
+        reached_(new int32_t[graph.n + 1]) {}
 
   // Writes the strongest entries of one row, ascending by column; returns their number.
   int64_t row(int32_t source, int32_t* columns, T* values, double* dropped) {
     double lost = 0;
     int64_t moving = 1;
-    n_reached_ = 0;
     moving_[0] = {source, graph_.inverse_degree[source]};  // always moves: otherwise a hub would have no row
     for (int left = graph_.window - 1; left >= 0 && moving; --left) moving = settle(spread(moving), left, &lost);
     const int64_t kept = strongest(entries(), &lost);
@@ -57,12 +78,13 @@ class Pusher {
   }
 
  private:
-  struct Mass {
-    T next, total;  // that arrives in this step, and has arrived in all
+  struct Moving {
+    int32_t node;
+    T share;  // that each neighbour gets
   };
   struct Entry {
     int32_t node;
-    T value;
+    T value, mass;
   };
 
   // Moves the mass of `moving` nodes one step on; returns how many have some then.
@@ -71,80 +93,117 @@ class Pusher {
     int64_t moved = 0;
     for (int64_t q = 0; q < moving; ++q) {
       if (q + 2 * kAhead < moving) __builtin_prefetch(g.indptr + moving_[q + 2 * kAhead].node);
-      if (q + kAhead < moving) __builtin_prefetch(g.indices + g.indptr[moving_[q + kAhead].node]);
+      if (q + kAhead < moving) {
+        const int64_t edges = g.indptr[moving_[q + kAhead].node];
+        __builtin_prefetch(g.indices + edges);
+        __builtin_prefetch(g.target_inverse_degree + edges);
+      }
       const int32_t j = moving_[q].node;
-      const T share = moving_[q].value;
-      for (int64_t e = g.indptr[j]; e < g.indptr[j + 1]; ++e) {
+      const T share = moving_[q].share;
+      const int64_t begin = g.indptr[j], end = g.indptr[j + 1];
+      table_.make_room(end - begin, reached_.get(), n_reached_, next_.get(), moved);
+      const typename Table::View table = table_.view();  // copies: for all that a compiler knows, what is written
+      int32_t *const next = next_.get(), *const reached = reached_.get();  // could be these
+      int64_t n_reached = n_reached_;
+      for (int64_t e = begin; e < end; ++e) {
         const int32_t k = g.indices[e];
         const T part = g.weights ? share * g.weights[e] : share;
-        T& next = mass_[k].next;
-        next_[moved] = k;
-        moved += (next == 0) & (part > 0);  // an underflow to 0 would be listed twice
-        next += part;
+        const int64_t i = table.find(k);
+        Slot<T>& at = table.slots[i];
+        reached[n_reached] = static_cast<int32_t>(i);
+        n_reached += at.node < 0;
+        at.node = k;
+        at.inverse_degree = g.target_inverse_degree[e];
+        next[moved] = static_cast<int32_t>(i);
+        moved += (at.next == 0) & (part > 0);  // an underflow to 0 would be listed twice
+        at.next += part;
       }
+      n_reached_ = n_reached;
     }
     return moved;
   }
 
-  // Adds up what has arrived at `moved` nodes, and lists those that have enough of it to move on, with the share that
-  // each neighbour gets; returns their number. The rest is lost for the steps left.
+  // Adds up what has arrived at `moved` nodes, and lists those that have enough of it to move on; returns their number.
+  // The rest is lost for the steps left.
   int64_t settle(int64_t moved, int steps_left, double* lost) {
+    Slot<T>* const slots = table_.view().slots;
     double too_little = 0;
     int64_t moving = 0;
     for (int64_t q = 0; q < moved; ++q) {
-      const int32_t k = next_[q];
-      Mass& at = mass_[k];
-      const T mass = at.next, share = mass * graph_.inverse_degree[k];
+      Slot<T>& at = slots[next_[q]];
+      const T mass = at.next, share = mass * at.inverse_degree;
       const bool stays = share < graph_.epsilon;
-      reached_[n_reached_] = k;
-      n_reached_ += at.total == 0;
-      at = {T(0), at.total + mass};
+      at.next = 0;
+      at.total += mass;
       too_little += stays ? mass : T(0);
-      moving_[moving] = {k, share};
+      moving_[moving] = {at.node, share};
       moving += !stays;
     }
     *lost += too_little * steps_left;
     return moving;
   }
 
-  // Finds the entries above 1, and leaves no mass behind; returns their number.
+  // Finds the entries above 1, and empties the table; returns their number.
   int64_t entries() {
     found_.resize(std::max(found_.size(), static_cast<size_t>(n_reached_) + 1));
+    Slot<T>* const slots = table_.view().slots;
     int64_t found = 0;
     for (int64_t q = 0; q < n_reached_; ++q) {
-      const int32_t k = reached_[q];
-      found_[found] = {k, mass_[k].total * graph_.scale[k]};
+      Slot<T>& at = slots[reached_[q]];
+      found_[found] = {at.node, at.total * at.inverse_degree * graph_.factor, at.total};
       found += found_[found].value > 1;
-      mass_[k].total = 0;
+      at = kEmpty<T>;
     }
+    table_.suit(n_reached_);
+    n_reached_ = 0;
     return found;
   }
 
   // Moves the strongest `cap` entries to the front, among equals those of the first columns; returns their number.
   int64_t strongest(int64_t found, double* lost) {
     if (found <= graph_.cap) return found;
-    const auto stronger = [](const Entry& a, const Entry& b) {
+    counts_.assign(kBuckets, 0);
+    for (int64_t q = 0; q < found; ++q) ++counts_[bucket(found_[q].value)];
+    int64_t above = 0, edge = kBuckets - 1;  // entries in the buckets above the one in which the last is kept
+    while (above + counts_[edge] <= graph_.cap) above += counts_[edge--];
+    same_.resize(counts_[edge] + 1);
+    int64_t kept = 0, same = 0;
+    for (int64_t q = 0; q < found; ++q) {
+      const Entry entry = found_[q];
+      const int64_t at = bucket(entry.value);
+      found_[kept] = entry;
+      kept += at > edge;
+      same_[same] = entry;
+      same += at == edge;
+      *lost += at < edge ? entry.mass : T(0);
+    }
+    const auto last = same_.begin() + (graph_.cap - above);
+    std::nth_element(same_.begin(), last, same_.begin() + same, [](const Entry& a, const Entry& b) {
       return a.value != b.value ? a.value > b.value : a.node < b.node;
-    };
-    std::nth_element(found_.begin(), found_.begin() + graph_.cap, found_.begin() + found, stronger);
-    for (int64_t q = graph_.cap; q < found; ++q) *lost += found_[q].value / graph_.scale[found_[q].node];
+    });
+    std::copy(same_.begin(), last, found_.begin() + kept);
+    for (auto entry = last; entry != same_.begin() + same; ++entry) *lost += entry->mass;
     return graph_.cap;
   }
 
   const PushGraph<T>& graph_;
-  LargeVector<Mass> mass_;
-  std::vector<Entry> moving_, found_;    // nodes that move their mass on, with its share; entries of the row
-  std::vector<int32_t> next_, reached_;  // nodes at which mass arrives in this step, or has arrived in all
+  Table table_;
+  std::vector<Entry> found_, same_;     // entries of the row, and those among which the last is chosen
+  std::vector<int32_t> counts_;         // entries in each bucket
+  // Lists with room for all nodes, and nearly never so long: what is not written takes no memory.
+  std::unique_ptr<Moving[]> moving_;    // nodes that move their mass on
+  std::unique_ptr<int32_t[]> next_;     // slots of nodes at which mass arrives in this step
+  std::unique_ptr<int32_t[]> reached_;  // slots that are taken
   int64_t n_reached_ = 0;
 };
 
 // Rows [first, last) of X, one after the other in indices and data; counts and dropped have one number a row.
-template <class T>
+template <class T, class Table>
 void push_rows(int threads, int64_t first, int64_t last, const PushGraph<T>& graph, int32_t* indices, T* data,
                int64_t* counts, double* dropped) {
   const int64_t rows = last - first, blocks = (rows + kBlockRows - 1) / kBlockRows;
   threads = static_cast<int>(std::min<int64_t>(threads, blocks));
-  std::vector<Pusher<T>> pushers;
+  std::vector<Pusher<T, Table>> pushers;
   for (int t = 0; t < threads; ++t) pushers.emplace_back(graph);
   parallel_for(blocks, threads, [&](int64_t block, int thread) {
     for (int64_t r = block * kBlockRows; r < std::min((block + 1) * kBlockRows, rows); ++r)
@@ -165,13 +224,17 @@ void push_rows(int threads, int64_t first, int64_t last, const PushGraph<T>& gra
 #define BOOSTNE_FOR_TYPE(T, SUFFIX)                                                                            \
   BOOSTNE_API void boostne_push_rows_##SUFFIX(                                                                 \
       int isa, int threads, int64_t first, int64_t last, int64_t n, const int64_t* indptr,                     \
-      const int32_t* indices_a, const T* weights, const T* inverse_degree, const T* scale, double epsilon,     \
-      int window, int64_t cap, int32_t* indices, T* data, int64_t* counts, double* dropped) {                  \
+      const int32_t* indices_a, const T* weights, const T* inverse_degree, const T* target_inverse_degree,     \
+      double factor, double epsilon, int window, int64_t cap, int32_t* indices, T* data, int64_t* counts,      \
+      double* dropped) {                                                                                       \
     (void)isa; /* nothing here is worth a vector */                                                            \
-    boostne::push_rows<T>(threads, first, last,                                                                \
-                          {n, indptr, indices_a, weights, inverse_degree, scale, static_cast<T>(epsilon),      \
-                           window, cap},                                                                      \
-                          indices, data, counts, dropped);                                                   \
+    const auto rows = n * int64_t{sizeof(boostne::Slot<T>)} <= boostne::kDirectBytes                           \
+                          ? boostne::push_rows<T, boostne::DirectTable<T>>                                     \
+                          : boostne::push_rows<T, boostne::HashTable<T>>;                                      \
+    rows(threads, first, last,                                                                                 \
+         {n, indptr, indices_a, weights, inverse_degree, target_inverse_degree, static_cast<T>(factor),        \
+          static_cast<T>(epsilon), window, cap},                                                               \
+         indices, data, counts, dropped);                                                                      \
   }
 
 BOOSTNE_FOR_TYPE(float, f32)
