@@ -25,7 +25,9 @@ from boostne.engines.keeping import InFiles, OnClient
 from boostne.engines.partition import even_cuts, places
 from boostne.engines.team import Team, Work, branches, outcome
 from boostne.errors import ClusterError, FileFormatError, MemoryLimitError, ParameterError
+from boostne.generators import planted_partition
 from boostne.kernels.sharded import ShardedCSR
+from boostne.kernels.striped import STRIPED_FROM
 
 distributed = pytest.importorskip("distributed")
 
@@ -127,6 +129,20 @@ class TestEqualToTheLocalEngine:
         np.testing.assert_array_equal(found.nodes[order], graph.nodes)
         np.testing.assert_array_equal(found.vectors[order], expected.embedding_.vectors)
         assert (np.diff(order) < 0).any()
+
+    def test_a_graph_so_large_that_its_residual_is_in_strips(self, client):
+        graph = planted_partition(STRIPED_FROM + 1000, communities=200, mean_degree=4, seed=1).graph
+        small = {
+            "approximation": "push",
+            "max_per_row": 8,
+            "window": 2,
+            "levels": 2,
+            "dimensions": 8,
+            "max_iter": 4,
+        }
+        expected = local(graph, **small)
+        assert_same(on(client, graph, **small), expected)
+        assert expected.residual_norms_[-1] < expected.residual_norms_[0]
 
     def test_a_checkpoint_begun_here_is_finished_there(self, client, graph, tmp_path):
         expected = local(graph, checkpoint=tmp_path)

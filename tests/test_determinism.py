@@ -12,6 +12,7 @@ from tests import graphs
 
 import boostne
 from boostne import BoostNE
+from boostne.kernels import striped
 from boostne.kernels.sharded import ShardedCSR
 
 FORMS = {
@@ -62,6 +63,18 @@ def test_any_number_of_threads(graph, form):
         np.testing.assert_array_equal(other.context_, one.context_)
         np.testing.assert_array_equal(other.residual_norms_, one.residual_norms_)
     assert one.embedding_.vectors.any()
+
+
+def test_any_number_of_threads_in_strips(graph, monkeypatch):
+    by_rows = model().fit(graph)
+    monkeypatch.setattr(striped, "STRIPED_FROM", 0)
+    one = model(threads=1).fit(graph)
+    for threads in (2, 4, None):
+        other = model(threads=threads).fit(graph)
+        np.testing.assert_array_equal(other.embedding_.vectors, one.embedding_.vectors)
+        np.testing.assert_array_equal(other.residual_norms_, one.residual_norms_)
+    np.testing.assert_allclose(one.residual_norms_, by_rows.residual_norms_, rtol=1e-4)
+    assert (one.embedding_.vectors != by_rows.embedding_.vectors).any()  # sums were taken in another order
 
 
 def test_any_process_and_any_number_of_blas_threads(graph):

@@ -11,10 +11,11 @@ from tests import graphs, reference
 from boostne.connectivity import WalkColumns
 from boostne.engines import LocalEngine
 from boostne.errors import ParameterError
-from boostne.kernels import get_kernels, instruction_set, native, sharded
+from boostne.kernels import get_kernels, instruction_set, native, sharded, striped
 from boostne.kernels.reference import ReferenceKernels, gram_of
 from boostne.kernels.shard_sums import join, total, total_in_order, tree_nodes
 from boostne.kernels.sharded import ShardedCSR, cut_rows
+from boostne.kernels.striped import StripedCSR
 
 WIDTHS = [8, 16, 32, 48, 128]
 TOLERANCE = {"float32": 2e-4, "float64": 1e-10}
@@ -79,6 +80,19 @@ MATRICES = {
 }
 
 
+def by_rows(matrix, kernels, **options):
+    del kernels
+    return ShardedCSR.from_csr(matrix, **options)
+
+
+def in_strips(matrix, kernels, **options):
+    """In strips so narrow and blocks so small that there are several of each."""
+    return StripedCSR.from_csr(matrix.copy(), kernels, bits=4, block_rows=7, **options)
+
+
+LAYOUTS = [by_rows, in_strips]
+
+
 def factors(matrix, width, dtype, seed=0):
     """Non-negative factors with zeros in them, on a cache-line boundary as the engine has them."""
     rng = np.random.default_rng(seed)
@@ -104,9 +118,9 @@ def summed(swept):
     return total(parts), total_in_order(grams)
 
 
-def run_sweep(kernels, matrix, width, dtype, inner=3):
+def run_sweep(kernels, matrix, width, dtype, inner=3, layout=by_rows):
     U, V = factors(matrix, width, dtype)
-    R = ShardedCSR.from_csr(matrix.astype(dtype))
+    R = layout(matrix.astype(dtype), kernels)
     return U, *summed(kernels.sweep(R, V, gram_of(V), U, inner=inner))
 
 
@@ -123,11 +137,11 @@ def run_extrapolate(kernels, matrix, width, dtype, step=0.7):
     return W, kernels.extrapolate(V, W, step)
 
 
-def run_deflate(kernels, matrix, width, dtype):
+def run_deflate(kernels, matrix, width, dtype, layout=by_rows):
     U, V = factors(matrix, width, dtype)
-    R = ShardedCSR.from_csr(matrix.astype(dtype))
+    R = layout(matrix.astype(dtype), kernels)
     norm2 = kernels.deflate(R, U * U.dtype.type(2 / width), V).sum()
-    return R.to_csr(), norm2, R.indptr, R.nnz
+    return R.to_csr(), norm2, R.nnz
 
 
 def run_walk(kernels, graph, window, dtype, columns=None):
@@ -151,9 +165,10 @@ def matrix_powers(name, window):
 @pytest.mark.parametrize("isa", NATIVE)
 @pytest.mark.usefixtures("many_shards")
 class TestAgainstTheReadableTwin:
-    def test_sweep(self, isa, width, dtype):
+    @pytest.mark.parametrize("layout", LAYOUTS)
+    def test_sweep(self, isa, width, dtype, layout):
         for name, matrix in MATRICES.items():
-            ours = run_sweep(get_kernels(isa), matrix, width, dtype)
+            ours = run_sweep(get_kernels(isa), matrix, width, dtype, layout=layout)
             theirs = twin(run_sweep, name, width, dtype)
             for mine, its in zip(ours, theirs, strict=True):
                 close(mine, its, dtype, name)
@@ -172,10 +187,11 @@ class TestAgainstTheReadableTwin:
             for mine, its in zip(ours, theirs, strict=True):
                 close(mine, its, dtype, name)
 
-    def test_deflate(self, isa, width, dtype):
+    @pytest.mark.parametrize("layout", LAYOUTS)
+    def test_deflate(self, isa, width, dtype, layout):
         for name, matrix in MATRICES.items():
-            ours, norm2, _, nnz = run_deflate(get_kernels(isa), matrix, width, dtype)
-            theirs, its_norm2, _, _ = twin(run_deflate, name, width, dtype)
+            ours, norm2, nnz = run_deflate(get_kernels(isa), matrix, width, dtype, layout)
+            theirs, its_norm2, _ = twin(run_deflate, name, width, dtype)
             close(ours.toarray(), theirs.toarray(), dtype, name)
             close(norm2, its_norm2, dtype, name)
             assert nnz == ours.nnz, name
@@ -187,11 +203,12 @@ class TestTheTwinAgainstLoops:
     kernels = ReferenceKernels()
     width = 8
 
-    def test_sweep(self, name):
+    @pytest.mark.parametrize("layout", LAYOUTS)
+    def test_sweep(self, name, layout):
         matrix = MATRICES[name]
         R = matrix.toarray()
         before, V = factors(matrix, self.width, "float64")
-        U, C, gram = run_sweep(self.kernels, matrix, self.width, "float64", inner=2)
+        U, C, gram = run_sweep(self.kernels, matrix, self.width, "float64", inner=2, layout=layout)
         expected = [reference.hals_row(before[i], V.T @ R[i], V.T @ V, 2) for i in range(len(R))]
         np.testing.assert_allclose(U, expected, atol=1e-12)
         np.testing.assert_allclose(C, R.T @ U, atol=1e-12)
@@ -207,38 +224,40 @@ class TestTheTwinAgainstLoops:
         np.testing.assert_allclose(gram, V.T @ V, atol=1e-12)
         assert product == pytest.approx(np.sum(C * V), abs=1e-12)
 
-    def test_deflate(self, name):
+    @pytest.mark.parametrize("layout", LAYOUTS)
+    def test_deflate(self, name, layout):
         matrix = MATRICES[name]
         U, V = factors(matrix, self.width, "float64")
-        left, norm2, _, _ = run_deflate(self.kernels, matrix, self.width, "float64")
+        left, norm2, _ = run_deflate(self.kernels, matrix, self.width, "float64", layout)
         expected = reference.residual(matrix.toarray(), U * 2 / self.width, V)
         np.testing.assert_allclose(left.toarray(), expected, atol=1e-14)
         assert norm2 == pytest.approx(np.sum(expected**2))
 
 
 @pytest.mark.parametrize("isa", EVERY)
+@pytest.mark.parametrize("layout", LAYOUTS)
 class TestSweep:
-    def test_a_dead_component_gets_no_weight(self, isa, dtype):
+    def test_a_dead_component_gets_no_weight(self, isa, dtype, layout):
         matrix = MATRICES["gaps"]
         U, V = factors(matrix, 16, dtype)
         U += 1
         V[:, [0, 5]] = 0
-        R = ShardedCSR.from_csr(matrix.astype(dtype))
+        R = layout(matrix.astype(dtype), get_kernels(isa))
         C, gram = summed(get_kernels(isa).sweep(R, V, gram_of(V), U, inner=2))
         for array in (U, C, gram):
             assert not array[:, [0, 5]].any()
         assert (np.delete(U, [0, 5], axis=1) > 0).any(axis=0).all()
 
     @pytest.mark.parametrize("bad", [np.nan, np.inf])
-    def test_a_bad_number_is_not_swallowed(self, isa, dtype, bad):
+    def test_a_bad_number_is_not_swallowed(self, isa, dtype, layout, bad):
         matrix = MATRICES["plain"].astype(dtype)
         matrix.data[17] = bad
-        _, C, gram = run_sweep(get_kernels(isa), matrix, 16, dtype)
+        _, C, gram = run_sweep(get_kernels(isa), matrix, 16, dtype, layout=layout)
         assert not np.isfinite(C).all()
         assert not np.isfinite(gram).all()
 
-    def test_non_negative_and_not_all_zero(self, isa, dtype):
-        U, C, _ = run_sweep(get_kernels(isa), MATRICES["plain"], 16, dtype)
+    def test_non_negative_and_not_all_zero(self, isa, dtype, layout):
+        U, C, _ = run_sweep(get_kernels(isa), MATRICES["plain"], 16, dtype, layout=layout)
         assert (U >= 0).all()
         assert (C >= 0).all()
         assert (U > 0).any()
@@ -247,7 +266,8 @@ class TestSweep:
 @pytest.mark.parametrize("isa", EVERY)
 @pytest.mark.parametrize("shards", [1, 2, 3, 6, 8, 13, 16])
 @pytest.mark.parametrize("holders", [1, 2, 3, 5])
-def test_shards_add_up_the_same_wherever_they_are(isa, shards, holders, dtype):
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_shards_add_up_the_same_wherever_they_are(isa, shards, holders, dtype, layout):
     matrix = BIG.astype(dtype)
     cuts = np.linspace(0, matrix.shape[0], shards + 1).astype(np.int64)
     U, V = factors(matrix, 16, dtype)
@@ -255,7 +275,7 @@ def test_shards_add_up_the_same_wherever_they_are(isa, shards, holders, dtype):
 
     def sweep(first, last):
         rows = slice(cuts[first], cuts[last])
-        part = ShardedCSR.from_csr(matrix[rows], cuts=cuts[first : last + 1] - cuts[first], first_shard=first)
+        part = layout(matrix[rows], kernels, cuts=cuts[first : last + 1] - cuts[first], first_shard=first)
         mine = U[rows].copy()
         parts, grams = kernels.sweep(part, V, gram_of(V), mine, inner=2)
         assert [(node.level, node.index) for node in parts] == tree_nodes(first, last - first)
@@ -307,14 +327,15 @@ class TestExtrapolate:
 
 
 @pytest.mark.parametrize("isa", EVERY)
+@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.usefixtures("many_shards")
 class TestDeflate:
-    def test_drops_what_became_zero_and_keeps_the_order(self, isa, dtype):
+    def test_drops_what_became_zero_and_keeps_the_order(self, isa, dtype, layout):
         # Small integers: the differences are exact, and half of them are exactly zero.
         R = np.array([[3, 0, 1, 5], [0, 0, 0, 0], [2, 2, 0, 1], [1, 4, 1, 1]], dtype)
         U, V = np.zeros((4, 8), dtype), np.zeros((4, 8), dtype)
         U[:, 0], V[:, 0] = [1, 1, 2, 1], [1, 1, 1, 2]
-        matrix = ShardedCSR.from_csr(sparse.csr_array(R))
+        matrix = layout(sparse.csr_array(R), get_kernels(isa))
         assert matrix.n_shards > 1
         norm2 = get_kernels(isa).deflate(matrix, U, V).sum()
         left = matrix.to_csr()
@@ -324,9 +345,9 @@ class TestDeflate:
         assert matrix.nnz == 3
         assert norm2 == 22
 
-    def test_again_and_again_in_place(self, isa, dtype):
+    def test_again_and_again_in_place(self, isa, dtype, layout):
         matrix = MATRICES["gaps"].astype(dtype)
-        R = ShardedCSR.from_csr(matrix)
+        R = layout(matrix, get_kernels(isa))
         memory = R.data.ctypes.data
         expected = matrix.toarray()
         for seed in range(4):
@@ -341,19 +362,19 @@ class TestDeflate:
             assert 0 < R.nnz < before
         assert R.data.ctypes.data == memory
 
-    def test_nothing_left(self, isa, dtype):
+    def test_nothing_left(self, isa, dtype, layout):
         matrix = MATRICES["plain"].astype(dtype)
         U, V = (np.full((rows, 8), 2, dtype) for rows in matrix.shape)
-        R = ShardedCSR.from_csr(matrix)
+        R = layout(matrix, get_kernels(isa))
         assert get_kernels(isa).deflate(R, U, V).sum() == 0
         assert R.nnz == 0
         assert get_kernels(isa).deflate(R, U, V).sum() == 0
 
     @pytest.mark.parametrize("bad", [np.nan, np.inf])
-    def test_a_bad_number_is_not_swallowed(self, isa, dtype, bad):
+    def test_a_bad_number_is_not_swallowed(self, isa, dtype, layout, bad):
         matrix = MATRICES["plain"].astype(dtype)
         matrix.data[17] = bad
-        _, norm2, _, _ = run_deflate(get_kernels(isa), matrix, 8, dtype)
+        _, norm2, _ = run_deflate(get_kernels(isa), matrix, 8, dtype, layout)
         assert not np.isfinite(norm2)
 
 
@@ -534,6 +555,56 @@ class TestShardedCSR:
         matrix = MATRICES["plain"].copy()
         matrix.indices = matrix.indices.astype(np.int64)
         assert ShardedCSR.from_csr(matrix).indices.dtype == np.int32
+
+
+class TestStripedCSR:
+    @pytest.mark.parametrize("isa", EVERY)
+    @pytest.mark.parametrize("name", MATRICES)
+    @pytest.mark.usefixtures("many_shards")
+    def test_round_trip(self, name, isa):
+        matrix = MATRICES[name]
+        R = in_strips(matrix, get_kernels(isa))
+        back = R.to_csr()
+        assert (R.n_rows, R.n_columns, R.nnz) == (*matrix.shape, matrix.nnz)
+        np.testing.assert_array_equal(back.toarray(), matrix.toarray())
+        np.testing.assert_array_equal(back.indices, matrix.indices)
+
+    @pytest.mark.parametrize("bits", [1, 3, 12])
+    @pytest.mark.parametrize("block_rows", [1, 5, 1000])
+    @pytest.mark.parametrize("threads", [1, 3])
+    @pytest.mark.parametrize("name", MATRICES)
+    def test_sorted_as_by_the_twin(self, name, bits, block_rows, threads):
+        ours, twins = (
+            StripedCSR.from_csr(MATRICES[name].copy(), kernels, bits=bits, block_rows=block_rows)
+            for kernels in (get_kernels(threads=threads), ReferenceKernels())
+        )
+        for array in ("cuts", "blocks", "rows", "starts", "places", "data"):
+            np.testing.assert_array_equal(getattr(ours, array), getattr(twins, array), err_msg=array)
+
+    def test_the_entries_of_a_block_lie_strip_by_strip(self):
+        R = StripedCSR.from_csr(sparse.csr_array([[5.0, 0, 6], [0, 7, 8]]), ReferenceKernels(), bits=1)
+        np.testing.assert_array_equal(R.data, [5, 7, 6, 8])
+        np.testing.assert_array_equal(R.places, [0b00, 0b11, 0b00, 0b10])
+        np.testing.assert_array_equal(R.starts, [[0, 2, 4]])
+
+    @pytest.mark.parametrize("isa", NATIVE)
+    def test_any_number_of_threads(self, isa, dtype):
+        found = []
+        for threads in (1, 2, 3):
+            kernels = get_kernels(isa, threads=threads)
+            U, V = factors(BIG, 16, dtype)
+            R = in_strips(BIG.astype(dtype), kernels)
+            C, gram = summed(kernels.sweep(R, V, gram_of(V), U, inner=2))
+            found.append([U, C, gram, kernels.deflate(R, U, V), R.to_csr().toarray()])
+        for other in found[1:]:
+            for a, b in zip(found[0], other, strict=True):
+                np.testing.assert_array_equal(a, b)
+
+    def test_chosen_by_the_number_of_columns(self, monkeypatch):
+        assert isinstance(striped.residual(MATRICES["plain"].copy(), get_kernels()), ShardedCSR)
+        monkeypatch.setattr(striped, "STRIPED_FROM", 40)
+        assert isinstance(striped.residual(MATRICES["plain"].copy(), get_kernels()), StripedCSR)
+        assert isinstance(striped.residual(MATRICES["tall"].copy(), get_kernels()), ShardedCSR)
 
 
 class TestChoice:

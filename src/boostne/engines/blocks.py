@@ -20,10 +20,10 @@ from boostne.engines import host
 from boostne.engines.base import Context, Pass
 from boostne.engines.local import squared_norm
 from boostne.io.atomic import atomic_path
-from boostne.kernels import get_kernels
+from boostne.kernels import Kernels, get_kernels
 from boostne.kernels.native import ALIGNMENT, aligned_empty
 from boostne.kernels.shard_sums import Part, join, total, total_in_order
-from boostne.kernels.sharded import ShardedCSR
+from boostne.kernels.striped import Residual, residual
 
 Change = Literal["none", "begin", "accept", "retreat"]
 Numbers = tuple[NDArray[np.float64], NDArray[np.float64], float]
@@ -101,12 +101,12 @@ class Block:
     The first block also has V.
     """
 
-    def __init__(self, R: ShardedCSR, first_row: int, norms: NDArray[np.float64], threads: int) -> None:
+    def __init__(self, R: Residual, first_row: int, norms: NDArray[np.float64], kernels: Kernels) -> None:
         self.R = R
         self.first_row = first_row
         self.norms = norms
         self.level = 0
-        self.kernels = get_kernels(threads=threads)
+        self.kernels = kernels
         self.lock = threading.Lock()
         self._context: tuple[int, Context] | None = None
         self._attempt = 0
@@ -116,7 +116,7 @@ class Block:
         raise TypeError("a block stays on the worker that built it")
 
     def __sizeof__(self) -> int:
-        return self.R.indices.nbytes + self.R.data.nbytes + 2 * self._U.nbytes
+        return self.R.data.nbytes + self.R.data.size * np.dtype(np.int32).itemsize + 2 * self._U.nbytes
 
     @property
     def state(self) -> State:
@@ -206,9 +206,10 @@ def build_block(
         collector.prepend(missing, (piece for chunk in in_front for piece in source(chunk)))
     for chunk in chunks(range(end, rows.stop), size):
         collector.extend(source(chunk))
-    R = ShardedCSR.from_csr(collector.finish(), copy=False, cuts=place.cuts, first_shard=place.first_shard)
-    norms = np.array([squared_norm(R.shard(s).data) for s in range(R.n_shards)])
-    return Block(R, rows.start, norms, threads)
+    kernels = get_kernels(threads=threads)
+    R = residual(collector.finish(), kernels, cuts=place.cuts, first_shard=place.first_shard)
+    norms = np.array([squared_norm(R.values(s)) for s in range(R.n_shards)])
+    return Block(R, rows.start, norms, kernels)
 
 
 def describe(block: Block) -> State:

@@ -11,11 +11,11 @@ from boostne.engines.base import Context, Engine, Pass
 from boostne.kernels import Kernels, get_kernels
 from boostne.kernels.native import aligned_empty
 from boostne.kernels.shard_sums import total, total_in_order
-from boostne.kernels.sharded import ShardedCSR
+from boostne.kernels.striped import residual
 
 
 class LocalEngine(Engine):
-    """Holds R as a sharded CSR matrix and runs the kernels on threads.
+    """Holds R in shards and runs the kernels on threads.
 
     Parameters
     ----------
@@ -28,8 +28,8 @@ class LocalEngine(Engine):
 
     def load(self, X: sparse.csr_array) -> None:
         """Take over X's arrays; see :meth:`Engine.load`."""
-        self._R = ShardedCSR.from_csr(X, copy=False)
-        self._norm2 = sum(squared_norm(self._R.shard(s).data) for s in range(self._R.n_shards))
+        self._R = residual(X, self._kernels)
+        self._norm2 = sum(squared_norm(self._R.values(s)) for s in range(self._R.n_shards))
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -16,6 +16,7 @@ from boostne.kernels.push_graph import PushGraph
 from boostne.kernels.shard_sums import Part
 from boostne.kernels.sharded import ShardedCSR
 from boostne.kernels.skipgram import Edges, SkipGram
+from boostne.kernels.striped import Residual
 
 
 class Kernels(Protocol):
@@ -29,8 +30,19 @@ class Kernels(Protocol):
     def threads(self) -> int:
         """Threads that they run on."""
 
+    def stripe(
+        self,
+        indptr: NDArray[np.int64],
+        columns: NDArray[np.int32],
+        data: NDArray[Any],
+        rows: NDArray[np.int64],
+        starts: NDArray[np.int64],
+        bits: int,
+    ) -> None:
+        """Sort the entries of each block of rows by strips of columns, in place."""
+
     def sweep(
-        self, R: ShardedCSR, V: NDArray[Any], gram_v: NDArray[np.float64], U: NDArray[Any], *, inner: int
+        self, R: Residual, V: NDArray[Any], gram_v: NDArray[np.float64], U: NDArray[Any], *, inner: int
     ) -> tuple[list[Part], NDArray[np.float64]]:
         """Update U row by row, then return ``C = R^T U`` as sums over shards and ``U^T U`` of each shard."""
 
@@ -42,7 +54,7 @@ class Kernels(Protocol):
     def extrapolate(self, V: NDArray[Any], W: NDArray[Any], step: float) -> NDArray[np.float64]:
         """Replace W by ``max(V + step (V - W), 0)`` and return its Gram matrix."""
 
-    def deflate(self, R: ShardedCSR, U: NDArray[Any], V: NDArray[Any]) -> NDArray[np.float64]:
+    def deflate(self, R: Residual, U: NDArray[Any], V: NDArray[Any]) -> NDArray[np.float64]:
         """Replace R by ``max(R - U V^T, 0)`` and return the squared norm of each shard."""
 
     def walk_columns(

@@ -11,6 +11,7 @@ from boostne.errors import ParameterError
 from boostne.kernels.push_graph import PushGraph
 from boostne.kernels.shard_sums import Part, most_nodes, tree_nodes
 from boostne.kernels.sharded import ShardedCSR
+from boostne.kernels.striped import Residual, StripedCSR
 
 if TYPE_CHECKING:
     from boostne.kernels.skipgram import Edges, SkipGram
@@ -46,6 +47,16 @@ def _pointer(array: NDArray[Any] | None) -> ctypes.c_void_p:
     return ctypes.c_void_p(None if array is None else array.ctypes.data)
 
 
+def _matrix(name: str, R: Residual) -> tuple[str, tuple[Any, ...]]:
+    """Return the function of this name for R's layout, and what it takes of R."""
+    n_shards = ctypes.c_int64(R.n_shards)
+    if isinstance(R, StripedCSR):
+        strips = ctypes.c_int64(R.n_strips), ctypes.c_int(R.bits)
+        entries = _pointer(R.starts), _pointer(R.places), _pointer(R.data)
+        return f"{name}_striped", (n_shards, _pointer(R.blocks), _pointer(R.rows), *strips, *entries)
+    return name, (n_shards, _pointer(R.cuts), _pointer(R.indptr), _pointer(R.indices), _pointer(R.data))
+
+
 def _chunks(n_rows: int) -> ctypes.c_int64:
     # Depends on the rows alone: sums over chunks are then the same for any number of threads.
     return ctypes.c_int64(max(1, min(MAX_CHUNKS, n_rows // CHUNK_ROWS)))
@@ -77,8 +88,23 @@ class NativeKernels:
             self._scratch = aligned_empty(shape, dtype)
         return self._scratch
 
+    def stripe(
+        self,
+        indptr: NDArray[np.int64],
+        columns: NDArray[np.int32],
+        data: NDArray[Any],
+        rows: NDArray[np.int64],
+        starts: NDArray[np.int64],
+        bits: int,
+    ) -> None:
+        """Sort entries by strips; see :meth:`boostne.kernels.reference.ReferenceKernels.stripe`."""
+        self._call(
+            "stripe", data.dtype, ctypes.c_int64(len(rows) - 1), _pointer(rows), ctypes.c_int64(starts.shape[1] - 1),
+            ctypes.c_int(bits), _pointer(indptr), _pointer(columns), _pointer(data), _pointer(starts),
+        )  # fmt: skip
+
     def sweep(
-        self, R: ShardedCSR, V: NDArray[Any], gram_v: NDArray[np.float64], U: NDArray[Any], *, inner: int
+        self, R: Residual, V: NDArray[Any], gram_v: NDArray[np.float64], U: NDArray[Any], *, inner: int
     ) -> tuple[list[Part], NDArray[np.float64]]:
         """Fused pass; see :meth:`boostne.kernels.reference.ReferenceKernels.sweep`."""
         n_columns, width = V.shape
@@ -87,9 +113,9 @@ class NativeKernels:
         grams = np.empty((R.n_shards, width, width))
         buffers = min(self.threads, R.n_shards) + most_nodes(R.first_shard, R.n_shards)
         scratch = self._scratch_for(((1 + buffers) * n_columns, width), V.dtype)
+        name, matrix = _matrix("sweep", R)
         self._call(
-            "sweep", V.dtype, ctypes.c_int64(R.first_shard), ctypes.c_int64(R.n_shards), _pointer(R.cuts),
-            _pointer(R.indptr), _pointer(R.indices), _pointer(R.data), ctypes.c_int64(n_columns),
+            name, V.dtype, ctypes.c_int64(R.first_shard), *matrix, ctypes.c_int64(n_columns),
             ctypes.c_int64(width), ctypes.c_int(inner), _pointer(V), _pointer(gram_v), _pointer(U),
             _pointer(sums), _pointer(grams), ctypes.c_int64(buffers), _pointer(scratch),
         )  # fmt: skip
@@ -119,14 +145,13 @@ class NativeKernels:
         )  # fmt: skip
         return gram_w
 
-    def deflate(self, R: ShardedCSR, U: NDArray[Any], V: NDArray[Any]) -> NDArray[np.float64]:
+    def deflate(self, R: Residual, U: NDArray[Any], V: NDArray[Any]) -> NDArray[np.float64]:
         """Deflation; see :meth:`boostne.kernels.reference.ReferenceKernels.deflate`."""
         norms = np.empty(R.n_shards)
+        name, matrix = _matrix("deflate", R)
         self._call(
-            "deflate", V.dtype, ctypes.c_int64(R.n_shards), _pointer(R.cuts), _pointer(R.indptr),
-            _pointer(R.indices), _pointer(R.data), ctypes.c_int64(V.shape[1]), _pointer(U), _pointer(V),
-            _pointer(norms),
-        )  # fmt: skip
+            name, V.dtype, *matrix, ctypes.c_int64(V.shape[1]), _pointer(U), _pointer(V), _pointer(norms)
+        )
         return norms
 
     def walk_columns(

@@ -1,5 +1,6 @@
 """The kernels in NumPy and SciPy: slow, short, and what the compiled ones are tested against."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from boostne.kernels.reference_walks import Random, Walks
 from boostne.kernels.shard_sums import Part, join
 from boostne.kernels.sharded import ShardedCSR
 from boostne.kernels.skipgram import Edges, SkipGram
+from boostne.kernels.striped import Residual
 
 # Below this share of the strongest component's weight a component counts as dead.
 DEAD = 1e-12
@@ -46,8 +48,31 @@ class ReferenceKernels:
     instruction_set = "reference"
     threads = 1
 
+    def stripe(
+        self,
+        indptr: NDArray[np.int64],
+        columns: NDArray[np.int32],
+        data: NDArray[Any],
+        rows: NDArray[np.int64],
+        starts: NDArray[np.int64],
+        bits: int,
+    ) -> None:
+        """Sort the entries of each block of rows by strips of ``2**bits`` columns, in place, otherwise as they were.
+
+        Columns become places and ``starts`` is filled; see :class:`boostne.kernels.striped.StripedCSR`.
+        """
+        for b, (first, last) in enumerate(pairwise(rows)):
+            span = slice(indptr[first], indptr[last])
+            strips = columns[span] >> bits
+            order = np.argsort(strips, kind="stable")
+            row = np.repeat(np.arange(last - first), np.diff(indptr[first : last + 1]))
+            places = (row << bits) | (columns[span] & ((1 << bits) - 1))
+            columns.view(np.uint32)[span] = places[order]
+            data[span] = data[span][order]
+            starts[b] = span.start + np.searchsorted(strips[order], np.arange(starts.shape[1]))
+
     def sweep(
-        self, R: ShardedCSR, V: NDArray[Any], gram_v: NDArray[np.float64], U: NDArray[Any], *, inner: int
+        self, R: Residual, V: NDArray[Any], gram_v: NDArray[np.float64], U: NDArray[Any], *, inner: int
     ) -> tuple[list[Part], NDArray[np.float64]]:
         """Fused pass over the residual: for each row i, ``p = R_i V``, then HALS sweeps of U_i.
 
@@ -76,23 +101,19 @@ class ReferenceKernels:
         W[:] = np.maximum(V + V.dtype.type(step) * (V - W), 0)
         return gram_of(W)
 
-    def deflate(self, R: ShardedCSR, U: NDArray[Any], V: NDArray[Any]) -> NDArray[np.float64]:
+    def deflate(self, R: Residual, U: NDArray[Any], V: NDArray[Any]) -> NDArray[np.float64]:
         """``R <- max(R - U V^T, 0)`` on R's pattern, in place; entries that became 0 are dropped.
 
         Returns the squared norm of each shard.
         """
         norms = np.empty(R.n_shards)
         for s in range(R.n_shards):
-            shard = R.shard(s)
-            rows = np.repeat(np.arange(R.cuts[s], R.cuts[s + 1]), np.diff(shard.indptr))
-            left = shard.data - np.einsum("ij,ij->i", U[rows], V[shard.indices])
+            span = R.span(s)
+            rows, columns = R.positions(s)
+            left = R.data[span] - np.einsum("ij,ij->i", U[rows], V[columns])
             keep = ~(left <= 0)  # so that a NaN is kept, and seen in the norm
-            kept_before = np.concatenate([[0], np.cumsum(keep)])
-            pointers = R.indptr[R.cuts[s] + s : R.cuts[s + 1] + s + 1]
-            span = slice(pointers[0], pointers[0] + kept_before[-1])
-            R.indices[span] = shard.indices[keep]
-            R.data[span] = left[keep]
-            pointers[:] = pointers[0] + kept_before[shard.indptr]
+            R.compact(s, keep)
+            R.values(s)[:] = left[keep]
             norms[s] = np.square(left[keep], dtype=np.float64).sum()
         return norms
 

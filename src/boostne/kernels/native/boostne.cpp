@@ -1,13 +1,10 @@
 // The C ABI: shards to threads, sums in a fixed order, the widest instruction set that this machine has.
 
-#include <cstring>
-
 #include "api.h"
 #include "isa.h"
 #include "parallel.h"
 #include "row_kernels.h"
-#include "shard_tree.h"
-#include "tiles.h"
+#include "sweep_shards.h"
 
 namespace boostne {
 namespace {
@@ -31,51 +28,21 @@ RowKernels<T> kernels_for(int isa) {
   return baseline::kernels<T>();
 }
 
-// A Gram matrix in the factors' precision, with the reciprocals of its diagonal (0: a dead component).
-template <class T>
-struct Gram {
-  std::vector<T> matrix, inverse;
-  Gram(const double* gram, int64_t width) : matrix(gram, gram + width * width), inverse(width) {
-    double largest = 0;
-    for (int64_t c = 0; c < width; ++c)
-      if (gram[c * width + c] > largest) largest = gram[c * width + c];
-    for (int64_t c = 0; c < width; ++c) {
-      const double g = gram[c * width + c];
-      inverse[c] = g > 1e-12 * largest ? static_cast<T>(1.0 / g) : T(0);
-    }
-  }
-};
-
 // Sums the parts, each `size` numbers, in their order.
 void add_up(const std::vector<double>& parts, int64_t size, double* total) {
   for (int64_t i = 0; i < size; ++i) total[i] = 0;
   for (size_t i = 0; i < parts.size(); ++i) total[i % size] += parts[i];
 }
 
-// `first` is the number of the first shard in the whole matrix; `parts` takes the nodes of the tree that these
-// shards fill, `grams` U^T U of each shard, and `buffers` accumulators lie in the scratch behind the tiled V.
 template <class T>
-void sweep(int isa, int threads, int64_t first, int64_t shards, const int64_t* cuts, const int64_t* indptr,
-           const int32_t* indices, const T* data, int64_t n_columns, int64_t width, int inner, const T* V,
-           const double* gram_v, T* U, T* parts, double* grams, int64_t buffers, T* scratch) {
-  const Gram<T> gram(gram_v, width);
+void sweep(int isa, const int64_t* cuts, const int64_t* indptr, const int32_t* indices, const T* data,
+           const SweepArguments<T>& arguments) {
   const RowKernels<T> kernels = kernels_for<T>(isa);
-  const int64_t size = n_columns * width;
-  T* tiled_v = scratch;
-  copy_tiled(V, n_columns, width, tiled_v);
-  std::memset(grams, 0, sizeof(double) * shards * width * width);
-  ShardTree<T> tree(scratch + size, buffers, size);
-  Turnstile turnstile;
-  parallel_for(shards, threads, [&](int64_t shard, int) {
-    T* mine = tree.take();
-    std::vector<T> rows(scratch_size(width));
-    std::memset(mine, 0, sizeof(T) * size);
-    kernels.sweep({indptr + cuts[shard] + shard, indices, data, cuts[shard], cuts[shard + 1], n_columns, width,
-                   inner, tiled_v, gram.matrix.data(), gram.inverse.data(), U, mine,
-                   grams + shard * width * width, rows.data()});
-    turnstile.in_turn(shard, [&] { tree.put(first + shard, mine); });
+  sweep_shards(arguments, [&](int64_t shard, const SweepFactors<T>& factors) {
+    std::vector<T> scratch(scratch_size(factors.width));
+    kernels.sweep({indptr + cuts[shard] + shard, indices, data, cuts[shard], cuts[shard + 1], factors,
+                   scratch.data()});
   });
-  for (int64_t p = 0; p < tree.size(); ++p) copy_untiled(tree.sum(p), n_columns, width, parts + p * size);
 }
 
 template <class T>
@@ -148,8 +115,9 @@ BOOSTNE_API int boostne_best_isa() { return boostne::best_isa(); }
       int isa, int threads, int64_t first, int64_t shards, const int64_t* cuts, const int64_t* indptr,          \
       const int32_t* indices, const T* data, int64_t n_columns, int64_t width, int inner, const T* V,           \
       const double* gram_v, T* U, T* parts, double* grams, int64_t buffers, T* scratch) {                       \
-    boostne::sweep(isa, threads, first, shards, cuts, indptr, indices, data, n_columns, width, inner, V, gram_v,\
-                   U, parts, grams, buffers, scratch);                                                          \
+    boostne::sweep<T>(isa, cuts, indptr, indices, data,                                                         \
+                      {threads, first, shards, n_columns, width, inner, V, gram_v, U, parts, grams, buffers,    \
+                       scratch});                                                                               \
   }                                                                                                             \
   BOOSTNE_API void boostne_hals_##SUFFIX(int isa, int threads, int64_t chunks, int64_t n_rows, int64_t width,   \
                                          int inner, const T* C, const double* gram_u, T* V, double* gram_v,     \

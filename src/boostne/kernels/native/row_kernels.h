@@ -11,11 +11,7 @@
 namespace boostne {
 
 template <class T>
-struct SweepRows {  // one shard of the residual R, and what the fused pass needs
-  const int64_t* indptr;
-  const int32_t* indices;
-  const T* data;
-  int64_t first, last;  // rows of this shard
+struct SweepFactors {  // what the fused pass over a shard of the residual R needs beside R
   int64_t n_columns;
   int64_t width;
   int inner;         // HALS sweeps a row
@@ -25,7 +21,16 @@ struct SweepRows {  // one shard of the residual R, and what the fused pass need
   T* U;              // all rows; this shard's are updated
   T* C;              // += R^T U over this shard, tiled
   double* gram_u;    // += U^T U over this shard
-  T* scratch;        // scratch_size(width) numbers
+};
+
+template <class T>
+struct SweepRows {  // one shard
+  const int64_t* indptr;
+  const int32_t* indices;
+  const T* data;
+  int64_t first, last;  // rows of this shard
+  SweepFactors<T> factors;
+  T* scratch;  // scratch_size(width) numbers
 };
 
 template <class T>

@@ -153,41 +153,50 @@ inline int64_t rows_in_block(const int64_t* indptr, int64_t rows) {
   return count;
 }
 
+// HALS on `count` rows of U against p = R V, and what they add to the Gram matrix; scratch: (2 kLaneRows + width) width.
+template <class T, int L>
+void update_rows(const SweepFactors<T>& s, const T* p, T* u, int64_t count, T* scratch) {
+  T* p_lanes = scratch;
+  T* u_lanes = p_lanes + kLaneRows * s.width;
+  T* gram = u_lanes + kLaneRows * s.width;
+  for (int64_t r = 0; r < count; r += kLaneRows) {
+    const int64_t lanes = count - r < kLaneRows ? count - r : kLaneRows;
+    transpose_in(p + r * s.width, lanes, s.width, p_lanes);
+    transpose_in(u + r * s.width, lanes, s.width, u_lanes);
+    hals_block<T, kWide<T>>(s.width, s.inner, p_lanes, s.gram_v, s.inverse, u_lanes);
+    transpose_out(u_lanes, lanes, s.width, u + r * s.width);
+  }
+  memset(gram, 0, sizeof(T) * s.width * s.width);
+  for (int64_t r = 0; r < count; r += kBlockRows) {
+    add_gram<T, L>(u + r * s.width, count - r < kBlockRows ? count - r : kBlockRows, s.width, gram);
+    flush_gram(gram, s.width, s.gram_u);
+  }
+}
+
 template <class T, int L, int K, bool Far>
 void sweep_rows_at(const SweepRows<T>& s) {
   constexpr int64_t Tile = K * L;
+  const SweepFactors<T>& f = s.factors;
   T* p = s.scratch;
-  T* p_lanes = p + kBlockRows * s.width;
-  T* u_lanes = p_lanes + kLaneRows * s.width;
-  T* gram = u_lanes + kLaneRows * s.width;
-  memset(gram, 0, sizeof(T) * s.width * s.width);
   for (int64_t i = s.first, count; i < s.last; i += count) {
     const int64_t* indptr = s.indptr + (i - s.first);
     count = rows_in_block(indptr, s.last - i);
-    T* u = s.U + i * s.width;
-    for (int64_t at = 0; at < s.width; at += Tile)
+    T* u = f.U + i * f.width;
+    for (int64_t at = 0; at < f.width; at += Tile)
       for (int64_t r = 0; r < count; ++r)
         gather<T, L, K, Far>(s.indices + indptr[r], s.data + indptr[r], indptr[r + 1] - indptr[r],
-                        s.V + at * s.n_columns, p + r * s.width + at);
-    for (int64_t r = 0; r < count; r += kLaneRows) {
-      const int64_t lanes = count - r < kLaneRows ? count - r : kLaneRows;
-      transpose_in(p + r * s.width, lanes, s.width, p_lanes);
-      transpose_in(u + r * s.width, lanes, s.width, u_lanes);
-      hals_block<T, kWide<T>>(s.width, s.inner, p_lanes, s.gram_v, s.inverse, u_lanes);
-      transpose_out(u_lanes, lanes, s.width, u + r * s.width);
-    }
-    for (int64_t at = 0; at < s.width; at += Tile)
+                             f.V + at * f.n_columns, p + r * f.width + at);
+    update_rows<T, L>(f, p, u, count, p + kBlockRows * f.width);
+    for (int64_t at = 0; at < f.width; at += Tile)
       for (int64_t r = 0; r < count; ++r)
         scatter<T, L, K, Far>(s.indices + indptr[r], s.data + indptr[r], indptr[r + 1] - indptr[r],
-                         u + r * s.width + at, s.C + at * s.n_columns);
-    add_gram<T, L>(u, count, s.width, gram);
-    flush_gram(gram, s.width, s.gram_u);
+                              u + r * f.width + at, f.C + at * f.n_columns);
   }
 }
 
 template <class T, int L, int K>
 void sweep_rows(const SweepRows<T>& s) {
-  if (s.n_columns * s.width * int64_t(sizeof(T)) > kNearBytes)
+  if (s.factors.n_columns * s.factors.width * int64_t(sizeof(T)) > kNearBytes)
     sweep_rows_at<T, L, K, true>(s);
   else
     sweep_rows_at<T, L, K, false>(s);
@@ -397,7 +406,7 @@ void keep_columns(const KeepColumns<T>& s) {
 
 template <class T>
 void sweep(const SweepRows<T>& s) {
-  if (s.width % kTile<T> == 0)
+  if (s.factors.width % kTile<T> == 0)
     sweep_rows<T, kWide<T>, kTile<T> / kWide<T>>(s);
   else
     sweep_rows<T, kNarrow<T>, kPad / kNarrow<T>>(s);
