@@ -22,7 +22,7 @@ struct PushGraph {
   int64_t n;
   const int64_t* indptr;
   const int32_t* indices;
-  const T* weights;  // null: all 1
+  const T* weights;                // null: all 1
   const T* inverse_degree;         // of each node
   const T* target_inverse_degree;  // of the node that each edge leads to
   T factor;                        // from the mass that reached a node, by its degree, to its entry in X
@@ -102,8 +102,9 @@ class Pusher {
       const T share = moving_[q].share;
       const int64_t begin = g.indptr[j], end = g.indptr[j + 1];
       table_.make_room(end - begin, reached_.get(), n_reached_, next_.get(), moved);
-      const typename Table::View table = table_.view();  // copies: for all that a compiler knows, what is written
-      int32_t *const next = next_.get(), *const reached = reached_.get();  // could be these
+      // Copies: for all that a compiler knows, what is written below could be the members.
+      const typename Table::View table = table_.view();
+      int32_t *const next = next_.get(), *const reached = reached_.get();
       int64_t n_reached = n_reached_;
       for (int64_t e = begin; e < end; ++e) {
         const int32_t k = g.indices[e];
