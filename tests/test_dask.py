@@ -355,6 +355,19 @@ class TestFaults:
         assert len(killed) == 2
         assert_same(model, expected)
 
+    def test_a_worker_killed_as_soon_as_the_blocks_are_there(self, graph, tmp_path, monkeypatch):
+        expected = local(graph, levels=1)
+        with processes(tmp_path, 2) as made, client_of(made, 2) as client:
+
+            class Unlucky(Holdings):
+                def __init__(self, *arguments):
+                    super().__init__(*arguments)
+                    made.kill(next(iter(made.workers)))
+
+            monkeypatch.setattr("boostne.engines.dask.Holdings", Unlucky)
+            assert_same(on(client, graph, levels=1), expected)
+            assert len(made.workers) == 1
+
     @pytest.mark.usefixtures("in_order")
     def test_one_worker_after_the_other(self, graph, tmp_path, monkeypatch):
         # The only worker dies, and another one comes later.

@@ -89,7 +89,7 @@ class DaskEngine(Engine):
         self._shape, self._dtype = (source.n, source.n), source.dtype
         self._level = 0
         self._holdings = Holdings(self._cluster, source, self._components, self._threads)
-        states = self._holdings.states()
+        states = self._holdings.restore(self._level, self._keeping)  # workers may have died since
         self._learn(states)
         # As the local engine adds them: one after the other here, pairwise after a deflation.
         self._norm2 = float(sum(np.concatenate([state.norms for state in states]).tolist()))
