@@ -299,7 +299,9 @@ class BoostNE(NodeEmbedder):
         report(Progress("levels", 0.0))
         # The graph's own nodes get them: so the order in which they are worked on does not change the result.
         start = lambda level: drawn(level)[loading.ordered.rows]  # noqa: E731
-        return boost(engine, settings, self.levels, start, self._level_report(report), finished)
+        return boost(
+            engine, settings, self.levels, start, self._level_report(engine.shape[0], report), finished
+        )
 
     def _recall(self, rows: Positions, level: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return U and V of a level that is stored, in the order in which they are worked on."""
@@ -327,13 +329,13 @@ class BoostNE(NodeEmbedder):
         self.residual_norms_ = np.append(self.residual_norms_, level.residual_norm)
         self.nnz_ = np.append(self.nnz_, level.nnz)
 
-    def _level_report(self, report: Report) -> LevelProgress:
+    def _level_report(self, n_nodes: int, report: Report) -> LevelProgress:
         done = 0.0
 
         def tell(level: int, n_iter: int, objective: float) -> None:
             nonlocal done
             # What is expected changes, and a bar that goes back is worse than one that waits.
-            done = max(done, share_done(self.levels, self.n_iter_, self.nnz_, n_iter))
+            done = max(done, share_done(n_nodes, self.levels, self.n_iter_, self.nnz_, n_iter))
             residual = self.residual_norms_[-1] * np.sqrt(objective) / self.residual_norms_[0]
             detail = f"level {level + 1}/{self.levels}, pass {n_iter}, residual {residual:.3f}"
             report(Progress("levels", done, detail))

@@ -18,8 +18,9 @@ from boostne.kernels.sharded import MAX_SHARDS, cut_rows
 TIMED_PASSES = 4
 TYPICAL_PASSES = 14  # of a level at the default tolerance
 TYPICAL_SHRINKAGE = 0.6  # mean entries of the residual over those of X, eight levels
-TYPICAL_DECAY = 0.6  # the residual of level i has i^-0.6 of X's entries
-LATER_PASSES = 10  # of a level after the first, whose passes also take longest
+TYPICAL_DECAY = 0.25  # a pass of level i takes i^-0.25 of the work of the first level's
+LATER_PASSES = 11  # of a level after the first, whose passes also take longest
+NODE_ENTRIES = 250  # a pass's work on a node beside its entries, in entries
 THREAD_BYTES = 1_000_000  # that each thread takes for its stack, and its allocator for itself
 
 
@@ -137,13 +138,15 @@ def estimate(
     )
 
 
-def share_done(levels: int, passes: NDArray[np.int64], entries: NDArray[np.int64], n_iter: int) -> float:
+def share_done(
+    n_nodes: int, levels: int, passes: NDArray[np.int64], entries: NDArray[np.int64], n_iter: int
+) -> float:
     """Return how much of the levels' work is done, by passes times entries; the rest as what is done lets expect.
 
     Parameters
     ----------
-    levels : int
-        k.
+    n_nodes, levels : int
+        n and k.
     passes : ndarray of int
         Of each finished level.
     entries : ndarray of int
@@ -151,12 +154,15 @@ def share_done(levels: int, passes: NDArray[np.int64], entries: NDArray[np.int64
     n_iter : int
         Passes of the level in hand so far.
     """
-    level, now = len(passes), max(entries[-1], 1)
+    level, work = len(passes), entries + NODE_ENTRIES * max(n_nodes, 1)
+    now = work[-1]
     # What is typical counts as one level more.
-    seen = level * np.log(max(entries[0], 1) / now) / np.log(level + 1) if level else 0.0
+    seen = level * np.log(work[0] / now) / np.log(level + 1) if level else 0.0
     decay = (seen + TYPICAL_DECAY) / (level + 1)
-    expected = np.exp(np.log([LATER_PASSES, *np.maximum(passes, 1)]).mean())
-    done = float(np.dot(passes, entries[:-1])) + n_iter * now
+    # A first level that takes long lets expect others that do: a share that was told is not taken back.
+    typical = LATER_PASSES if level else max(n_iter, LATER_PASSES)
+    expected = np.exp(np.log([typical, *np.maximum(passes, 1)]).mean())
+    done = float(np.dot(passes, work[:-1])) + n_iter * now
     later = (np.arange(level + 2, levels + 1) / (level + 1)) ** -decay
     left = now * (max(expected - n_iter, 0) + expected * later.sum())
     return float(done / (done + left)) if done + left else 1.0
