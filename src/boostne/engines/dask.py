@@ -143,6 +143,7 @@ class DaskEngine(Engine):
 
     def reseed(self, context: Context, component: int, values: NDArray[Any]) -> None:  # noqa: ARG002
         """Give a component of V new values; see :meth:`Engine.reseed`."""
+        self._gram_now()  # what was due comes first
         self._ask(team.reseed, Moment(self._level, self._attempt), component, values)
 
     def scale(self, context: Context, ratio: NDArray[np.float64]) -> None:  # noqa: ARG002
@@ -213,7 +214,7 @@ class DaskEngine(Engine):
         return self._gram
 
     def _moment(self) -> Moment:
-        """Return the time that a task on the blocks belongs to; what was due for U is then on its way."""
+        """Return the time that a task on the blocks belongs to; what was due to U and V is then on its way."""
         moment = Moment(self._level, self._attempt, self._change, self._step)
         self._change = "none"
         return moment
