@@ -22,6 +22,7 @@ from boostne.connectivity.deepwalk import CHUNK_BYTES
 from boostne.engines import LocalEngine
 from boostne.errors import BoostneError, GraphError, MemoryLimitError, ParameterError
 from boostne.kernels import instruction_set
+from boostne.models import estimate as estimates
 from boostne.models.boostne import INNER_SWEEPS
 from boostne.models.estimate import share_done
 
@@ -231,6 +232,20 @@ class TestAttributes:
             assert done == sorted(done)
             assert 0 <= done[0] <= done[-1] <= 1
         assert "level 3/3" in reports[-1].detail
+
+    def test_the_levels_time_follows_from_timed_passes(self, monkeypatch):
+        # As if a pass took a second, and one more for each thousand entries, whatever the columns.
+        timed = []
+        monkeypatch.setattr(estimates, "STRIPED_FROM", 25)
+        monkeypatch.setattr(
+            estimates,
+            "_time_pass",
+            lambda rows, *_: timed.append(rows) or 1 + (rows.nnz - rows[:1].nnz) / 1000,
+        )
+        found = BoostNE(6, levels=3, window=3, approximation="exact").estimate(graphs.karate())
+        assert found.levels_seconds == pytest.approx(3 * 14 * (1 + 0.5 * found.nnz / 1000), rel=0.1)
+        assert [rows.shape[1] for rows in timed] == [34, 24, 24]
+        assert timed[1].nnz >= found.nnz
 
     @pytest.mark.parametrize(
         ("n_nodes", "passes", "entries", "seconds"),

@@ -13,11 +13,14 @@ from boostne.connectivity.rows import GROWTH, RowSource
 from boostne.engines import LocalEngine
 from boostne.kernels import Kernels
 from boostne.kernels.shard_sums import most_nodes
-from boostne.kernels.sharded import MAX_SHARDS, cut_rows
+from boostne.kernels.sharded import MAX_SHARDS
+from boostne.kernels.striped import STRIPED_FROM
 
 TIMED_PASSES = 4
-TYPICAL_PASSES = 14  # of a level at the default tolerance
-TYPICAL_SHRINKAGE = 0.6  # mean entries of the residual over those of X, eight levels
+TIMED_ENTRIES = 4_000_000  # at least, or all there will be: fewer are over before all threads have begun
+# Of a level at the default tolerance, and mean entries of the residual over those of X, at so many nodes: of a larger X
+# a level explains less and less.
+NODES, TYPICAL_PASSES, TYPICAL_SHRINKAGE = (10_000, 100_000), (14, 6), (0.5, 1.0)
 TYPICAL_DECAY = 0.25  # a pass of level i takes i^-0.25 of the work of the first level's
 LATER_PASSES = 11  # of a level after the first, whose passes also take longest
 NODE_ENTRIES = 250  # a pass's work on a node beside its entries, in entries
@@ -123,17 +126,17 @@ def estimate(
         Entries that X will have over those expected from the rows.
     """
     nnz = int(min(growth * sample.density, 1.0) * work.n_nodes**2)
-    passes = work.levels * min(TYPICAL_PASSES, work.settings.max_iter)
+    passes = work.levels * min(_typical(work.n_nodes, TYPICAL_PASSES), work.settings.max_iter)
     fixed = _time_pass(sample.rows[:1], work.settings, kernels)
-    variable = max(_time_pass(sample.rows, work.settings, kernels) - fixed, 0.0) / sample.rows.shape[0]
-    shards = len(cut_rows(np.linspace(0, nnz, work.n_nodes + 1, dtype=np.int64), work.n_nodes)) - 1
-    rounds = -(-shards // work.threads)  # each shard clears an accumulator, and adds it up
+    rows = _repeated(_folded(sample.rows), min(TIMED_ENTRIES, nnz))
+    variable = _time_pass(rows, work.settings, kernels) - _time_pass(rows[:1], work.settings, kernels)
+    entries = _typical(work.n_nodes, TYPICAL_SHRINKAGE) * growth
     return Estimate(
         nnz=nnz,
         connectivity_bytes=nnz * work.entry_bytes,
         peak_bytes=work.peak_bytes(nnz, building),
         connectivity_seconds=sample.seconds,
-        levels_seconds=passes * (fixed * rounds + TYPICAL_SHRINKAGE * growth * variable * work.n_nodes),
+        levels_seconds=passes * (fixed + entries * max(variable, 0.0) * work.n_nodes / rows.shape[0]),
         form=form,
     )
 
@@ -179,6 +182,27 @@ def sample_rows(source: RowSource, size: int, blocks: int) -> Sample:
     pointers = np.concatenate([[0], np.cumsum(counts)])
     rows = sparse.csr_array((values, columns, pointers), shape=(len(counts), n))
     return Sample(rows, seconds * n / len(counts))
+
+
+def _typical(n_nodes: int, values: tuple[float, float]) -> float:
+    """Interpolate between what is typical at both numbers of nodes."""
+    return float(np.interp(np.log(max(n_nodes, 1)), np.log(NODES), values))
+
+
+def _folded(rows: sparse.csr_array) -> sparse.csr_array:
+    """Return rows with no more columns than a pass can do without strips for.
+
+    In strips a pass works from the cache, however many columns there are; but only over many rows, not over a few.
+    """
+    n_columns = min(rows.shape[1], STRIPED_FROM - 1)
+    return sparse.csr_array(
+        (rows.data, rows.indices % n_columns, rows.indptr), shape=(rows.shape[0], n_columns)
+    )
+
+
+def _repeated(rows: sparse.csr_array, entries: int) -> sparse.csr_array:
+    """Repeat rows until they have so many entries."""
+    return sparse.vstack([rows] * max(1, -(-entries // max(rows.nnz, 1))), format="csr")
 
 
 def _time_pass(rows: sparse.csr_array, settings: Settings, kernels: Kernels) -> float:
