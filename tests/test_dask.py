@@ -1,6 +1,10 @@
 """The engine on Dask, on real processes: equal to the local engine, and what goes wrong on a cluster."""
 
+import os
+import signal
 import socket
+import subprocess
+import sys
 import time
 from contextlib import contextmanager
 from copy import copy
@@ -26,10 +30,12 @@ from boostne.engines.partition import even_cuts, places
 from boostne.engines.team import Team, Work, branches, outcome
 from boostne.errors import ClusterError, FileFormatError, MemoryLimitError, ParameterError
 from boostne.generators import planted_partition
+from boostne.io.writing import write_edges
 from boostne.kernels.sharded import ShardedCSR
 from boostne.kernels.striped import STRIPED_FROM
 
 distributed = pytest.importorskip("distributed")
+psutil = pytest.importorskip("psutil")
 
 SETTINGS = {"dimensions": 12, "levels": 3, "window": 3, "max_iter": 12}
 
@@ -336,6 +342,33 @@ def test_a_cluster_of_one_s_own(graph):
 def ones(n):
     """A matrix for more than one worker."""
     return sparse.csr_array(np.ones((n, n), "float32"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+def test_an_interrupt_ends_a_cluster_of_one_s_own(tmp_path):
+    # As a terminal sends it: to the workers, too.
+    write_edges(planted_partition(40_000).graph, tmp_path / "edges.csv")
+    command = ["embed", "edges.csv", "-o", "out.npz", "--workers", "1", "--approximation", "push"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "boostne", *command],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while not (workers := psutil.Process(process.pid).children(recursive=True)):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    time.sleep(3)
+    os.killpg(process.pid, signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted; nothing was written" in output
+    assert "Traceback" not in output
+    psutil.wait_procs(workers, timeout=30)
+    assert not any(worker.is_running() for worker in workers)
 
 
 class TestFaults:

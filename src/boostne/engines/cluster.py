@@ -1,6 +1,8 @@
 """A Dask cluster as the engine sees it: who is there, how much memory they have, and what may go wrong."""
 
 import asyncio
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -254,10 +256,25 @@ async def _shake_hands(address: str) -> None:
 def local_cluster(workers: int) -> Iterator[str]:
     """Start workers as processes of this machine, one thread each; gives the scheduler's address."""
     distributed = _import()
-    with distributed.LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0", host="127.0.0.1"
-    ) as cluster:
+    with _deaf_to_interrupts():
+        cluster = distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0", host="127.0.0.1"
+        )
+    with cluster:
         yield cluster.scheduler_address
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Have processes that are started now ignore Ctrl-C: a terminal sends it to them too, and we end them ourselves."""
+    if threading.current_thread() is not threading.main_thread():  # which alone may say so
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _given(client: Any) -> Any:
