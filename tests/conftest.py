@@ -1,9 +1,14 @@
 """Fixtures that more than one test module uses."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # As in a job in the background of a shell: the processes that tests start and interrupt would ignore it, too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _BESIDE_THE_REPOSITORY = Path(__file__).parents[2] / "shared" / "datasets"
 

@@ -274,7 +274,7 @@ def _deaf_to_interrupts() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)  # None: not Python's
 
 
 def _given(client: Any) -> Any:
