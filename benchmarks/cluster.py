@@ -211,7 +211,7 @@ LINK = 1.25e9  # bytes a second between two workers: 10 Gbit/s
 
 def predictions(*, row_us: float, entry_ns: float, row_entries: float, passes: float) -> list[dict[str, Any]]:
     """Reckon minutes and memory for graphs that no one machine here can hold, from what one thread needs here."""
-    from boostne.engines.partition import block_bytes
+    from boostne.factorization.dask.partition import block_bytes
 
     class Source:  # what block_bytes asks of a source: five edges a node, 32-bit numbers
         dtype = np.dtype(np.float32)

@@ -13,9 +13,9 @@ import numpy as np
 
 from benchmarks.common import graph_of, save, show, timed
 from boostne import BoostNE, Graph, evaluate, load_dataset
-from boostne.boosting import Level, Settings, boost, random_start
-from boostne.connectivity import WalkColumns, exact_deepwalk
-from boostne.engines import LocalEngine
+from boostne.factorization import LocalEngine
+from boostne.factorization.boosting import Level, Settings, boost, random_start
+from boostne.matrices import WalkColumns, exact_deepwalk
 from boostne.models.boostne import INNER_SWEEPS
 
 DATASET = "blogcatalog"
@@ -125,8 +125,8 @@ def on_gpu(graph: Graph) -> tuple[float, float, list[Level]]:
 
 def built(graph: Graph, dense_share: float | None = None) -> Any:
     """Return the GPU's engine with the exact X."""
-    from boostne.connectivity.device import ExactRows
-    from boostne.engines.cuda import DENSE_SHARE, CudaEngine
+    from boostne.factorization.cuda.engine import DENSE_SHARE, CudaEngine
+    from boostne.matrices.deepwalk.device import ExactRows
 
     engine = CudaEngine(dense_share=DENSE_SHARE if dense_share is None else dense_share)
     engine.build(ExactRows(graph, device=engine.device, **SETTINGS))

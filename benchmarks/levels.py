@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.common import exact_matrix, save, show, timed
-from boostne.boosting import Settings, boost, random_start
-from boostne.engines import LocalEngine
+from boostne.factorization import LocalEngine
+from boostne.factorization.boosting import Settings, boost, random_start
 from boostne.models.boostne import INNER_SWEEPS, BoostNE
 
 DATASETS = ("cora", "ppi", "blogcatalog")

@@ -3,9 +3,9 @@
 import numpy as np
 
 from benchmarks.common import exact_matrix, save, show, timed
-from boostne.boosting import random_start
-from boostne.engines import LocalEngine
 from boostne.errors import ParameterError
+from boostne.factorization import LocalEngine
+from boostne.factorization.boosting import random_start
 from boostne.kernels import get_kernels
 from boostne.models.boostne import INNER_SWEEPS
 

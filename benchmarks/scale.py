@@ -30,8 +30,8 @@ from boostne import (
 )
 from boostne.io.writing import write_edges, write_labels
 from boostne.kernels import available_threads
-from boostne.models.walks import walk_chunks
 from boostne.progress import Progress
+from boostne.sampling.walks import walk_chunks
 
 NODES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 LARGEST_EXACT = 30_000

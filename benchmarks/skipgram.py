@@ -12,7 +12,7 @@ from boostne import DeepWalk, Graph, evaluate, load_dataset
 from boostne.kernels import available_threads, get_kernels
 from boostne.kernels.skipgram import Noise, SkipGram, number_of_parts
 from boostne.models.line import edges_of
-from boostne.models.walks import walk_chunks
+from boostne.sampling.walks import walk_chunks
 
 DATASET = "blogcatalog"
 SAMPLES = 20_000_000

@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.common import graph_of, save, show, timed
 from boostne import Graph
 from boostne.kernels import available_threads, get_kernels
-from boostne.models.walks import walk_chunks
+from boostne.sampling.walks import walk_chunks
 
 LENGTH = 80
 WALKS = 2

@@ -8,10 +8,10 @@ import numpy as np
 
 from boostne import BoostNE, NetMF, SpectralClustering, evaluate, load_dataset
 from boostne.evaluation import compare
-from boostne.layout import level_maps
 from boostne.reproduction import Protocol
 from boostne.reproduction.environment import describe
 from boostne.reproduction.tables import shortfall_rows, to_csv, write_text
+from boostne.visualization.layout import level_maps
 
 DATASETS = ("karate", "digits")
 TRAIN = (20, 50, 80)

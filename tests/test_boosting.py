@@ -10,12 +10,12 @@ from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 from tests import graphs, reference
 
-from boostne.boosting import Level, Settings, balance, boost, random_start
-from boostne.connectivity import WalkColumns, exact_deepwalk
 from boostne.datasets import load_dataset
-from boostne.engines import LocalEngine
-from boostne.engines.base import inverse_ratio
+from boostne.factorization import LocalEngine
+from boostne.factorization.boosting import Level, Settings, balance, boost, random_start
+from boostne.factorization.engine import inverse_ratio
 from boostne.kernels import get_kernels
+from boostne.matrices import WalkColumns, exact_deepwalk
 
 TOLERANCE = {"float32": 1e-5, "float64": 1e-11}
 ROUNDING = {"float32": 1e-6, "float64": 1e-14}  # of a residual, as a share of ||X||

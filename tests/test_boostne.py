@@ -17,14 +17,14 @@ from tests import graphs, reference
 import boostne.memory
 import boostne.models.walk_matrix
 from boostne import BoostNE, Graph, load_dataset
-from boostne.boosting import Settings, boost, random_start
-from boostne.connectivity.deepwalk import CHUNK_BYTES
-from boostne.engines import LocalEngine
 from boostne.errors import BoostneError, GraphError, MemoryLimitError, ParameterError
+from boostne.factorization import LocalEngine
+from boostne.factorization import estimate as estimates
+from boostne.factorization.boosting import Settings, boost, random_start
+from boostne.factorization.estimate import share_done
 from boostne.kernels import instruction_set
-from boostne.models import estimate as estimates
+from boostne.matrices.deepwalk.exact import CHUNK_BYTES
 from boostne.models.boostne import INNER_SWEEPS
-from boostne.models.estimate import share_done
 
 SMALL = {"dimensions": 6, "levels": 3, "window": 3}
 
@@ -400,7 +400,7 @@ class TestEstimate:
 
     def test_peak(self, monkeypatch):
         # A few columns of X are held twice while it is built. Room that is not written to would be counted here.
-        monkeypatch.setattr("boostne.connectivity.rows.FIRST_CAPACITY", 1 << 16)
+        monkeypatch.setattr("boostne.matrices.source.FIRST_CAPACITY", 1 << 16)
         if instruction_set() == "reference":
             pytest.skip("the kernels in NumPy need more; the estimate is for the compiled ones")
         graph = graphs.random_graph(3000, 10).without_isolated()

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from boostne.boosting import Level
-from boostne.checkpoint import MANIFEST, Checkpoint, matrix_sha256
 from boostne.errors import CheckpointError, ParameterError
+from boostne.factorization.boosting import Level
+from boostne.factorization.checkpoint import MANIFEST, Checkpoint, matrix_sha256
 
 RUN = {"graph": "abc", "dimensions": 8, "tol": 1e-4, "approximation": None, "version": "1"}
 

@@ -5,12 +5,15 @@ import pytest
 from scipy import sparse
 from tests import graphs, reference
 
-from boostne import decompositions
-from boostne.connectivity import WalkColumns, deepwalk, exact_deepwalk, rows, spectral, spectral_deepwalk
-from boostne.connectivity.rows import RowCollector, row_by_row
-from boostne.connectivity.spectral import leading_eigenpairs, window_filter
+from boostne import eigensolvers as decompositions
 from boostne.errors import ParameterError
 from boostne.graph import Graph
+from boostne.matrices import WalkColumns, exact_deepwalk, spectral_deepwalk
+from boostne.matrices import source as rows
+from boostne.matrices.deepwalk import exact as deepwalk
+from boostne.matrices.deepwalk import spectral
+from boostne.matrices.deepwalk.spectral import leading_eigenpairs, window_filter
+from boostne.matrices.source import RowCollector, row_by_row
 
 EXACT_TOLERANCE = {"float32": 1e-5, "float64": 1e-11}
 # The eigensolver stops at 1e-6, and X inherits that.

@@ -11,9 +11,9 @@ import torch
 from scipy import sparse
 from torch_geometric.data import Data, HeteroData
 
-from boostne.convert import as_graph, choose_columns
 from boostne.errors import GraphError, ParameterError
 from boostne.graph import Graph
+from boostne.interop import as_graph, choose_columns
 
 TRIANGLE = np.array([[0, 2, 1], [2, 0, 0], [1, 0, 0]])
 TABLE = {"source": ["a", "c", "a"], "target": ["b", "a", "b"], "weight": [2.0, 1.0, 3.0]}

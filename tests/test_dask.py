@@ -17,22 +17,24 @@ from tests import graphs
 from tests.cluster import Processes
 
 from boostne import BoostNE, Graph, load_dataset, read_embedding
-from boostne.boosting import random_start
-from boostne.connectivity import WalkColumns
-from boostne.connectivity.rows import MatrixRows, RowCollector, collect_rows, row_by_row
-from boostne.engines import LocalEngine, blocks, cluster
-from boostne.engines.blocks import BlockLostError, LevelFiles, Moment, Place
-from boostne.engines.cluster import connect, local_cluster
-from boostne.engines.dask import DaskEngine
-from boostne.engines.holdings import Holdings
-from boostne.engines.keeping import InFiles, OnClient
-from boostne.engines.partition import even_cuts, places
-from boostne.engines.team import Team, Work, branches, outcome
 from boostne.errors import ClusterError, FileFormatError, MemoryLimitError, ParameterError
+from boostne.factorization import LocalEngine
+from boostne.factorization.boosting import random_start
+from boostne.factorization.dask import cluster
+from boostne.factorization.dask import worker_block as blocks
+from boostne.factorization.dask.block_placement import Holdings
+from boostne.factorization.dask.cluster import connect, local_cluster
+from boostne.factorization.dask.engine import DaskEngine
+from boostne.factorization.dask.factor_store import InFiles, OnClient
+from boostne.factorization.dask.partition import even_cuts, places
+from boostne.factorization.dask.worker_block import BlockLostError, LevelFiles, Moment, Place
+from boostne.factorization.dask.worker_rpc import Team, Work, branches, outcome
 from boostne.generators import planted_partition
 from boostne.io.writing import write_edges
-from boostne.kernels.sharded import ShardedCSR
-from boostne.kernels.striped import STRIPED_FROM
+from boostne.kernels.column_blocked_csr import STRIPED_FROM
+from boostne.kernels.sharded_csr import ShardedCSR
+from boostne.matrices import WalkColumns
+from boostne.matrices.source import MatrixRows, RowCollector, collect_rows, row_by_row
 
 distributed = pytest.importorskip("distributed")
 psutil = pytest.importorskip("psutil")
@@ -84,7 +86,7 @@ def graph():
 def in_order(monkeypatch):
     """Nodes are sorted by community, as those of large graphs are."""
     monkeypatch.setattr("boostne.models.boostne.ORDERED_FROM", 0)
-    monkeypatch.setattr("boostne.models.ordering.LARGEST_COMMUNITY", 200)
+    monkeypatch.setattr("boostne.factorization.ordering.LARGEST_COMMUNITY", 200)
 
 
 def local(graph, **changes):
@@ -400,7 +402,7 @@ class TestFaults:
                     super().__init__(*arguments)
                     made.kill(next(iter(made.workers)))
 
-            monkeypatch.setattr("boostne.engines.dask.Holdings", Unlucky)
+            monkeypatch.setattr("boostne.factorization.dask.engine.Holdings", Unlucky)
             assert_same(on(client, graph, levels=1), expected)
             assert len(made.workers) == 1
 

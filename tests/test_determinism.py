@@ -12,8 +12,8 @@ from tests import graphs
 
 import boostne
 from boostne import BoostNE
-from boostne.kernels import striped
-from boostne.kernels.sharded import ShardedCSR
+from boostne.kernels import column_blocked_csr as striped
+from boostne.kernels.sharded_csr import ShardedCSR
 
 FORMS = {
     "exact": {},
@@ -33,7 +33,7 @@ for form in ({}, {"approximation": "spectral", "eigenpairs": 60}, push):
     print(hashlib.sha256(vectors.tobytes()).hexdigest())
 
 # large enough for a BLAS that is left to itself to add up in another order with each number of threads
-from boostne.connectivity.spectral import leading_eigenpairs
+from boostne.matrices.deepwalk.spectral import leading_eigenpairs
 ends = np.random.default_rng(0).integers(14000, size=(2, 70000))
 _, vectors = leading_eigenpairs(Graph.from_indices(np.arange(14000), *ends).without_isolated(), 20, seed=0)
 print(hashlib.sha256(vectors.tobytes()).hexdigest())

@@ -12,16 +12,16 @@ from scipy import sparse
 from tests import graphs
 
 from boostne import BoostNE
-from boostne.boosting import Settings, boost, random_start
-from boostne.connectivity import WalkColumns, exact_deepwalk, spectral_deepwalk
-from boostne.connectivity.device import ExactRows, SpectralRows
-from boostne.engines import LocalEngine
-from boostne.engines.cuda import CudaEngine
 from boostne.errors import EngineError, MemoryLimitError
-from boostne.kernels import gpu
-from boostne.kernels.reference import ReferenceKernels, gram_of, hals_sweeps
-from boostne.kernels.shard_sums import total, total_in_order
-from boostne.kernels.sharded import ShardedCSR
+from boostne.factorization import LocalEngine
+from boostne.factorization.boosting import Settings, boost, random_start
+from boostne.factorization.cuda.engine import CudaEngine
+from boostne.kernels.cuda import operations as gpu
+from boostne.kernels.reference.kernels import ReferenceKernels, gram_of, hals_sweeps
+from boostne.kernels.sharded_csr import ShardedCSR
+from boostne.kernels.tree_reduction import total, total_in_order
+from boostne.matrices import WalkColumns, exact_deepwalk, spectral_deepwalk
+from boostne.matrices.deepwalk.device import ExactRows, SpectralRows
 from boostne.models import loading
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -215,7 +215,7 @@ class TestStorage:
         assert len(engine.storage) > 3
 
     def test_what_does_not_fit_is_refused_with_the_numbers(self, monkeypatch):
-        monkeypatch.setattr("boostne.engines.cuda._free_memory", lambda device: 10_000)
+        monkeypatch.setattr("boostne.factorization.cuda.engine._free_memory", lambda device: 10_000)
         engine = CudaEngine(DEVICE)
         message = (
             r"83 × 61 with about [\d,]+ entries.* need about \d+ kB of the GPU's memory; 10 kB is free.*local"
@@ -229,7 +229,9 @@ class TestStorage:
     def test_memory_decides_where_density_would_choose_otherwise(self, monkeypatch):
         X = sparse.csr_array(sparse.random_array((200, 300), density=0.15, rng=0, dtype=np.float32))
         beside = 4 * 700 * 4
-        monkeypatch.setattr("boostne.engines.cuda._free_memory", lambda device: 16 * X.nnz + beside)
+        monkeypatch.setattr(
+            "boostne.factorization.cuda.engine._free_memory", lambda device: 16 * X.nnz + beside
+        )
         engine = CudaEngine(DEVICE, dense_share=0.1, block_entries=700)
         engine.load(X)  # dense it would be 240 kB
         assert set(engine.storage) == {"sparse"}
@@ -275,7 +277,7 @@ class TestRowsBuiltOnTheDevice:
 
     @pytest.mark.parametrize("most", [0, 1000])
     def test_spectral(self, dtype, most, monkeypatch):
-        monkeypatch.setattr("boostne.connectivity.device.DENSE_NODES", most)
+        monkeypatch.setattr("boostne.matrices.deepwalk.device.DENSE_NODES", most)
         graph = graphs.karate()
         settings = {"window": 4, "negative": 1.0, "eigenpairs": 20, "dtype": dtype, "seed": 0}
         expected = spectral_deepwalk(graph, threads=1, **settings).toarray()
@@ -349,7 +351,7 @@ def small(**changes):
 @pytest.fixture
 def on_the_cpu(monkeypatch):
     """Let PyTorch's CPU device stand in for a GPU where there is none."""
-    monkeypatch.setattr("boostne.engines.cuda.gpu_device", lambda: DEVICE)
+    monkeypatch.setattr("boostne.factorization.cuda.engine.gpu_device", lambda: DEVICE)
 
 
 class TestBoostNE:
@@ -378,7 +380,7 @@ class TestBoostNE:
         assert "the residual lives on the GPU" in caplog.text
 
     def test_auto_stays_local_where_x_does_not_fit(self, on_the_cpu, monkeypatch, caplog):
-        monkeypatch.setattr("boostne.engines.cuda._free_memory", lambda device: 1000)
+        monkeypatch.setattr("boostne.factorization.cuda.engine._free_memory", lambda device: 1000)
         with caplog.at_level(logging.INFO, "boostne"):
             model = small(engine="auto").fit(graphs.karate())
         assert model.engine_ == "local"
@@ -393,7 +395,7 @@ class TestBoostNE:
 
     def test_no_triton(self, monkeypatch):
         monkeypatch.setattr("torch.cuda.is_available", lambda: True)
-        monkeypatch.setattr("boostne.engines.cuda.find_spec", lambda name: None)
+        monkeypatch.setattr("boostne.factorization.cuda.engine.find_spec", lambda name: None)
         with pytest.raises(EngineError, match=r"needs Triton.*pip install triton.*engine='local'"):
             small(engine="cuda").fit(graphs.karate())
 
@@ -416,7 +418,7 @@ class TestBoostNE:
         def fail(*_):
             raise torch.OutOfMemoryError("tried to allocate 2 GiB")
 
-        monkeypatch.setattr("boostne.engines.device_blocks.DenseBlock.deflate", fail)
+        monkeypatch.setattr("boostne.factorization.cuda.blocks.DenseBlock.deflate", fail)
         with pytest.raises(
             MemoryLimitError, match=r"memory ran out .tried to allocate 2 GiB.*engine='local'"
         ):

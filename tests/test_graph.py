@@ -12,7 +12,7 @@ from scipy import sparse
 
 from boostne.errors import GraphError, ParameterError
 from boostne.graph import Graph
-from boostne.ids import as_ids, encode, encode_text, positions, type_text
+from boostne.node_ids import as_ids, encode, encode_text, positions, type_text
 
 NAMES = st.text(alphabet="abcé ", min_size=1, max_size=3)
 IDS = st.one_of(st.integers(-(2**62), 2**62), st.integers(0, 12))
@@ -281,7 +281,7 @@ class TestProperties:
 
     def test_importing_the_graph_is_light(self):
         code = (
-            "import sys, boostne.graph, boostne.convert, boostne.labels, boostne.io.graphs; "
+            "import sys, boostne.graph, boostne.interop, boostne.labels, boostne.io.graphs; "
             "print({'pyarrow', 'narwhals', 'networkx', 'pandas', 'scipy.io'} & set(sys.modules))"
         )
         other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -309,7 +309,7 @@ class TestIds:
         assert ids.tolist() == list(values)
 
     def test_very_long_strings_are_not_padded(self, monkeypatch):
-        monkeypatch.setattr("boostne.ids._WIDE_TEXT_BYTES", 100)
+        monkeypatch.setattr("boostne.node_ids._WIDE_TEXT_BYTES", 100)
         assert as_ids(["a", "b" * 30]).dtype == object
         assert Graph.from_edges(["a"], ["b" * 30]).nodes.tolist() == ["a", "b" * 30]
 

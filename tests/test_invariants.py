@@ -8,9 +8,9 @@ from scipy import sparse
 from tests import reference
 
 from boostne import Graph, as_graph
-from boostne.boosting import Settings, boost, random_start
-from boostne.connectivity import WalkColumns, exact_deepwalk
-from boostne.engines import LocalEngine
+from boostne.factorization import LocalEngine
+from boostne.factorization.boosting import Settings, boost, random_start
+from boostne.matrices import WalkColumns, exact_deepwalk
 
 # The same examples on every run: a failure is then the fault of a change, not of the day.
 EXAMPLES = settings(max_examples=60, deadline=None, derandomize=True)

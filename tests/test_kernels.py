@@ -8,14 +8,17 @@ import pytest
 from scipy import sparse
 from tests import graphs, reference
 
-from boostne.connectivity import WalkColumns
-from boostne.engines import LocalEngine
 from boostne.errors import ParameterError
-from boostne.kernels import get_kernels, instruction_set, native, sharded, striped
-from boostne.kernels.reference import ReferenceKernels, gram_of
-from boostne.kernels.shard_sums import join, total, total_in_order, tree_nodes
-from boostne.kernels.sharded import ShardedCSR, cut_rows
-from boostne.kernels.striped import StripedCSR
+from boostne.factorization import LocalEngine
+from boostne.kernels import column_blocked_csr as striped
+from boostne.kernels import get_kernels, instruction_set
+from boostne.kernels import sharded_csr as sharded
+from boostne.kernels.column_blocked_csr import StripedCSR
+from boostne.kernels.native import bindings as native
+from boostne.kernels.reference.kernels import ReferenceKernels, gram_of
+from boostne.kernels.sharded_csr import ShardedCSR, cut_rows
+from boostne.kernels.tree_reduction import join, total, total_in_order, tree_nodes
+from boostne.matrices import WalkColumns
 
 WIDTHS = [8, 16, 32, 48, 128]
 TOLERANCE = {"float32": 2e-4, "float64": 1e-10}

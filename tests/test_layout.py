@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from boostne import Embedding
-from boostne.layout import flat_map, level_maps
+from boostne.visualization.layout import flat_map, level_maps
 
 
 def clusters(n=60, d=6, groups=3):

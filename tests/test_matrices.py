@@ -9,7 +9,9 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from tests import graphs, reference
 
 from boostne import Graph
-from boostne.connectivity import (
+from boostne.eigensolvers import TOLERANCE, largest_eigenpairs, signs, truncated_svd
+from boostne.errors import ParameterError
+from boostne.matrices import (
     WalkColumns,
     adamic_adar,
     adjacency,
@@ -24,8 +26,6 @@ from boostne.connectivity import (
     normalized_adjacency,
     rooted_pagerank,
 )
-from boostne.decompositions import TOLERANCE, largest_eigenpairs, signs, truncated_svd
-from boostne.errors import ParameterError
 
 drawable = pytest.mark.parametrize("name", graphs.DRAWABLE)
 
@@ -107,7 +107,7 @@ class TestGraRep:
     def test_chunks_and_threads_do_not_show(self, monkeypatch):
         graph = graphs.random_graph(300, 6)
         whole = grarep(graph, 3)
-        module = import_module("boostne.connectivity.grarep")
+        module = import_module("boostne.matrices.grarep")
         monkeypatch.setattr(module, "chunk_columns", lambda n, dtype, threads: 7)
         seen = []
         for threads in (1, 3):
@@ -222,7 +222,7 @@ class TestDecompositions:
         np.testing.assert_allclose(found, values[::-1][:6], rtol=1e-6)
 
     def test_too_few_iterations_are_told(self, monkeypatch):
-        monkeypatch.setattr("boostne.decompositions.MAX_ITERATIONS", 1)
+        monkeypatch.setattr("boostne.eigensolvers.MAX_ITERATIONS", 1)
         M = sparse.csr_array(symmetric(700, np.linspace(-3, 2, 700)))
         with pytest.warns(
             UserWarning, match="12 leading vectors were not found to 1e-06.*after 1 iterations"

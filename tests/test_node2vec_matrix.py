@@ -10,12 +10,12 @@ from tests import graphs, reference
 import boostne.memory
 from boostne import BoostNE, Graph, read_embedding
 from boostne.cli.program import run
-from boostne.connectivity import WalkColumns, exact_deepwalk, node2vec
-from boostne.connectivity.node2vec import EdgeChain
 from boostne.errors import MemoryLimitError, ParameterError
-from boostne.models.walks import walk_chunks
+from boostne.matrices import WalkColumns, exact_deepwalk, node2vec
+from boostne.matrices.node2vec import EdgeChain
+from boostne.sampling.walks import walk_chunks
 
-module = import_module("boostne.connectivity.node2vec")  # the package has a function of that name
+module = import_module("boostne.matrices.node2vec")  # the package has a function of that name
 
 SMALL = [name for name in graphs.DRAWABLE if name != "karate"]
 BIASES = [(0.25, 4), (4, 0.25), (100, 1), (1, 100), (0.5, 1), (3, 3)]

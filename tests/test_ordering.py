@@ -5,8 +5,8 @@ import pytest
 from tests import graphs
 
 from boostne import BoostNE, Graph, planted_partition
+from boostne.factorization.ordering import Ordered, by_community
 from boostne.kernels import get_kernels
-from boostne.models.ordering import Ordered, by_community
 
 SETTINGS = {"dimensions": 12, "levels": 3, "window": 3, "dtype": "float64", "max_iter": 6}
 GRAPHS = {

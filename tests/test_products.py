@@ -5,10 +5,11 @@ import pytest
 from tests import graphs
 from tests.test_kernels import MATRICES, NATIVE
 
-from boostne.connectivity.grarep import StepRows
-from boostne.kernels import get_kernels, sharded
-from boostne.kernels.reference import ReferenceKernels
-from boostne.kernels.sharded import ShardedCSR
+from boostne.kernels import get_kernels
+from boostne.kernels import sharded_csr as sharded
+from boostne.kernels.reference.kernels import ReferenceKernels
+from boostne.kernels.sharded_csr import ShardedCSR
+from boostne.matrices.grarep import StepRows
 
 EVERY = ["reference", *NATIVE]
 TOLERANCE = {"float32": 1e-6, "float64": 1e-13}

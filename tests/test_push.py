@@ -6,9 +6,10 @@ from scipy import sparse
 from tests import graphs, reference
 
 from boostne import planted_partition
-from boostne.connectivity import BoundedColumns, PushRows, WalkColumns, exact_deepwalk, push, push_deepwalk
 from boostne.graph import Graph
 from boostne.kernels import get_kernels
+from boostne.matrices import BoundedColumns, PushRows, WalkColumns, exact_deepwalk, push_deepwalk
+from boostne.matrices.deepwalk import push
 
 KERNELS = ("reference", "baseline")
 TOLERANCE = {"float32": 1e-5, "float64": 1e-11}

@@ -13,17 +13,17 @@ from tests.reproduction_folder import DATASETS, MAP_NODES, TRAIN, write_reproduc
 from boostne import load_dataset
 from boostne.cli.program import run
 from boostne.errors import BoostneError, FileFormatError, ParameterError
-from boostne.report import write_reproduction_report
-from boostne.report.charts import Chart, Line
-from boostne.report.extras import require_extras
-from boostne.report.figures import approximation_in_words
-from boostne.report.folder import read_reproduction
-from boostne.report.maps import LevelMap, whole_units
-from boostne.report.markup import data_block, element
-from boostne.report.palette import DARK, LIGHT, MARKS, look
-from boostne.report.prints import print_chart
-from boostne.report.provenance import provenance
-from boostne.report.tables import Cell, ScoreRow, plain_table, score_table
+from boostne.reproduction import write_reproduction_report
+from boostne.reproduction.result_charts import approximation_in_words
+from boostne.reproduction.results_folder import read_reproduction
+from boostne.visualization.charts import Chart, Line
+from boostne.visualization.extras import require_extras
+from boostne.visualization.maps import LevelMap, whole_units
+from boostne.visualization.markup import data_block, element
+from boostne.visualization.palette import DARK, LIGHT, MARKS, look
+from boostne.visualization.prints import print_chart
+from boostne.visualization.provenance import provenance
+from boostne.visualization.tables import Cell, ScoreRow, plain_table, score_table
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +138,7 @@ def test_what_the_error_does_is_said():
 
 
 def test_a_missing_extra(monkeypatch, finished):
-    monkeypatch.setattr("boostne.report.extras._NEEDED", ("plotly", "no_such_package"))
+    monkeypatch.setattr("boostne.visualization.extras._NEEDED", ("plotly", "no_such_package"))
     message = r'a report needs no_such_package, .*: pip install "boostne\[report\]"'
     with pytest.raises(BoostneError, match=message):
         require_extras()
@@ -273,7 +273,7 @@ def test_a_page_that_cannot_be_made_is_refused_before_the_work(vectors, capsys, 
     arguments = ["evaluate", str(vectors / "missing.npz"), "karate", "--report"]
     assert run([*arguments, str(vectors / "no" / "page.html")]) == 1
     assert "no does not exist" in capsys.readouterr().err
-    monkeypatch.setattr("boostne.report.extras._NEEDED", ("no_such_package",))
+    monkeypatch.setattr("boostne.visualization.extras._NEEDED", ("no_such_package",))
     assert run([*arguments, str(vectors / "page.html")]) == 1
     assert 'pip install "boostne[report]"' in capsys.readouterr().err
 

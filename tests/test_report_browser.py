@@ -10,7 +10,8 @@ from tests.reproduction_folder import DATASETS, LEVELS, MAP_NODES, TRAIN, write_
 
 from boostne import BoostNE, Embedding, NetMF, evaluate, load_dataset
 from boostne.labels import as_labels
-from boostne.report import write_evaluation_report, write_reproduction_report
+from boostne.reproduction import write_reproduction_report
+from boostne.visualization import write_evaluation_report
 
 FIND = Path(__file__).parents[1] / "scripts" / "install-browser"
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}

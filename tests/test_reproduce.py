@@ -19,8 +19,13 @@ from boostne import BoostNE, Graph, NetMF, evaluate, load_dataset
 from boostne.cli.program import run as run_program
 from boostne.cli.reproduce import PAPER
 from boostne.errors import ParameterError
-from boostne.report import write_reproduction_report, write_results_page
-from boostne.reproduction import Protocol, choose_methods, reproduce
+from boostne.reproduction import (
+    Protocol,
+    choose_methods,
+    reproduce,
+    write_reproduction_report,
+    write_results_page,
+)
 from boostne.reproduction.cache import Cache
 from boostne.reproduction.maps import draw_maps
 from boostne.reproduction.paper import Cell, paper_values

@@ -6,9 +6,9 @@ from tests import graphs
 from tests.test_kernels import NATIVE
 
 from boostne.kernels import get_kernels, skipgram
-from boostne.kernels.reference_skipgram import edge_pairs, walk_pairs
+from boostne.kernels.reference.skipgram import edge_pairs, walk_pairs
+from boostne.kernels.reference.splitmix import SplitMix
 from boostne.kernels.skipgram import AliasTable, Edges, Noise, SkipGram, number_of_parts
-from boostne.kernels.splitmix import SplitMix
 from boostne.models.line import edges_of
 
 RATES = (0.2, 0.05)  # large, so that a fault shows

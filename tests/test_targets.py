@@ -23,9 +23,9 @@ from boostne import (
     read_embedding,
 )
 from boostne.cli.program import run
-from boostne.connectivity import hope
-from boostne.decompositions import TOLERANCE
+from boostne.eigensolvers import TOLERANCE
 from boostne.errors import MemoryLimitError, ParameterError
+from boostne.matrices import hope
 from boostne.models.targets import TARGETS, Name
 
 

@@ -10,9 +10,9 @@ from tests import graphs
 
 from boostne import LINE, DeepWalk, Graph, Node2Vec
 from boostne.errors import ParameterError
-from boostne.models.schedule import schedule
-from boostne.models.walked import expected_visits
-from boostne.models.walks import walk_chunks
+from boostne.models.walk_base import expected_visits
+from boostne.sampling.schedule import schedule
+from boostne.sampling.walks import walk_chunks
 
 WALKS = {"walks": 10, "length": 20, "window": 3}
 

@@ -8,9 +8,9 @@ from tests import graphs, reference
 from boostne import Graph
 from boostne.errors import ParameterError
 from boostne.kernels import get_kernels
-from boostne.kernels.reference_walks import Random
-from boostne.models import walks as walking
-from boostne.models.walks import cumulative_weights, walk_chunks
+from boostne.kernels.reference.walks import Random
+from boostne.sampling import walks as walking
+from boostne.sampling.walks import cumulative_weights, walk_chunks
 
 BIASES = [(1, 1), (0.25, 4), (4, 0.25), (0.01, 1), (1, 0.01), (1000, 1000), (1, 1000), (1000, 1)]
 

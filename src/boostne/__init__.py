@@ -45,7 +45,7 @@ _HOME = {
     "Node2Vec": "boostne.models",
     "SocialDimension": "boostne.models",
     "SpectralClustering": "boostne.models",
-    "as_graph": "boostne.convert",
+    "as_graph": "boostne.interop",
     "as_labels": "boostne.labels",
     "compare": "boostne.evaluation",
     "evaluate": "boostne.evaluation",

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostne.errors import BoostneError, ParameterError
-from boostne.ids import as_ids, first_repeated, show
+from boostne.node_ids import as_ids, first_repeated, show
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.adjacency import merge_edges
 from boostne.datasets import Dataset
+from boostne.edges import merge_edges
 from boostne.errors import ParameterError
 from boostne.graph import Graph
 from boostne.labels import Labels

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.adjacency import (
+from boostne.edges import (
     as_weights,
     asymmetry,
     canonical,
@@ -22,7 +22,7 @@ from boostne.adjacency import (
     symmetrised,
 )
 from boostne.errors import GraphError, ParameterError
-from boostne.ids import as_ids, encode, first_repeated, positions, show
+from boostne.node_ids import as_ids, encode, first_repeated, positions, show
 
 Duplicates = Literal["once", "sum"]
 SelfLoops = Literal["drop", "keep"]

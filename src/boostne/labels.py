@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.adjacency import checked_csr, entry
+from boostne.edges import checked_csr, entry
 from boostne.errors import GraphError
-from boostne.ids import as_ids, encode, first_repeated, positions
+from boostne.node_ids import as_ids, encode, first_repeated, positions
 
 _ACCEPTED = (
     "Labels; a dict from node to label or labels; a pair (nodes, labels); a list or array with the label of "

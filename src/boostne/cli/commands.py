@@ -30,7 +30,7 @@ from boostne.errors import ParameterError
 from boostne.progress import Progress
 
 if TYPE_CHECKING:
-    from boostne.demo import Result
+    from boostne.cli.demo import Result
     from boostne.embedding import Embedding
     from boostne.graph import Graph
 
@@ -71,7 +71,7 @@ def demo(ctx: click.Context, /, folder: str) -> None:
     learns vectors that tell the digits apart. Writes digits.npz (the embedding) and digits.png (a map of it).
     Needs no network and some seconds.
     """
-    from boostne import demo as demonstration
+    from boostne.cli import demo as demonstration
 
     session = session_of(ctx)
     files = demonstration.prepare(Path(folder))
@@ -194,7 +194,7 @@ def _cluster(method: str, scheduler: str | None, workers: int | None) -> Iterato
     if scheduler:
         yield {"engine": "dask", "client": scheduler}
         return
-    from boostne.engines.cluster import local_cluster
+    from boostne.factorization.dask.cluster import local_cluster
 
     with local_cluster(workers or 1) as address:
         yield {"engine": "dask", "client": address}

@@ -121,7 +121,8 @@ def reproduce(
 
 def _write_pages(folder: Path, screen: Screen) -> Path:
     """Write the pages; without the packages for report.html say so, since all numbers are there already."""
-    from boostne.report import MissingExtraError, write_reproduction_report, write_results_page
+    from boostne.reproduction import write_reproduction_report, write_results_page
+    from boostne.visualization import MissingExtraError
 
     try:
         report = write_reproduction_report(folder)

@@ -94,7 +94,7 @@ def evaluate(
             report(Progress("scoring", i / len(vectors), name))
             results[name] = score(one, truth, **values(ctx, EVALUATION_SECTION))
         if page is not None:
-            from boostne.report import write_evaluation_report
+            from boostne.visualization import write_evaluation_report
 
             write_evaluation_report(Path(page), vectors, truth, results, report)
     if as_csv:
@@ -116,7 +116,7 @@ def report(ctx: click.Context, /, folder: str) -> None:
     FOLDER is what 'boostne reproduce' wrote. Writes report.html there, one page that opens from disk without a
     network, the figures for print to the folder figures, and results.md, which shows them.
     """
-    from boostne.report import write_reproduction_report, write_results_page
+    from boostne.reproduction import write_reproduction_report, write_results_page
 
     page = write_reproduction_report(Path(folder))
     write_results_page(Path(folder))
@@ -136,7 +136,7 @@ def _names(paths: Sequence[str]) -> dict[str, str]:
 def _prepare(page: str) -> None:
     """Find out whether the page can be made before anything is scored."""
     from boostne.io.atomic import check_writable
-    from boostne.report.extras import require_extras
+    from boostne.visualization.extras import require_extras
 
     check_writable(page)
     require_extras()

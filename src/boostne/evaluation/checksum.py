@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.embedding import Embedding
-from boostne.ids import encode
 from boostne.labels import Labels
+from boostne.node_ids import encode
 
 
 def embedding_sha256(embedding: Embedding) -> str:

@@ -20,8 +20,8 @@ from boostne.embedding import Embedding
 from boostne.errors import ParameterError
 from boostne.evaluation.checksum import embedding_sha256, labels_sha256
 from boostne.evaluation.result import RULES, SCORE, Evaluation, Rule, check_repeats
-from boostne.ids import encode, positions, show
 from boostne.labels import Labels, as_labels
+from boostne.node_ids import encode, positions, show
 
 _MIN_CLASSES = 2
 _PAIR = 2

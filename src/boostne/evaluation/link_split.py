@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.convert import as_graph
 from boostne.errors import GraphError, ParameterError
 from boostne.evaluation.result import check_repeats
 from boostne.graph import Graph
+from boostne.interop import as_graph
 
 Pairs = NDArray[np.int64]
 

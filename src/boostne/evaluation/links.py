@@ -27,7 +27,7 @@ from boostne.evaluation.link_split import (
 )
 from boostne.evaluation.result import Scores, check_repeats, versions
 from boostne.graph import Graph
-from boostne.ids import positions, show
+from boostne.node_ids import positions, show
 
 Operator = Literal["dot", "cosine", "hadamard", "average", "l1", "l2"]
 

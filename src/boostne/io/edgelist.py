@@ -7,12 +7,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.adjacency import first_bad_weight
-from boostne.convert import choose_columns
+from boostne.edges import first_bad_weight
 from boostne.errors import FileFormatError, ParameterError
 from boostne.graph import Duplicates, Graph, SelfLoops, logger
-from boostne.ids import encode_text
+from boostne.interop import choose_columns
 from boostne.io.text import SAMPLE, TextFile, has_header, read_text
+from boostne.node_ids import encode_text
 
 # A column's name, or its place counted from 0.
 Column = str | int

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from boostne.embedding import Embedding
 from boostne.errors import ParameterError
-from boostne.ids import as_ids, show, type_text
+from boostne.node_ids import as_ids, show, type_text
 
 IdType = Literal["auto", "int", "str"]
 
@@ -65,7 +65,7 @@ def check_text_ids(embedding: Embedding, suffix: str) -> None:
 
 
 def ids_from_text(texts: list[str], id_type: IdType) -> NDArray[Any]:
-    """Give ids read from text the type that the caller asks for; see :func:`boostne.ids.type_text` for "auto"."""
+    """Give ids read from text the type that the caller asks for; see :func:`boostne.node_ids.type_text` for "auto"."""
     if id_type == "auto":
         return type_text(texts)
     return as_ids(texts if id_type == "str" else [int(text) for text in texts])

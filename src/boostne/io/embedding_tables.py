@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from boostne.embedding import Embedding, column_names
 from boostne.errors import ParameterError
-from boostne.ids import as_ids
 from boostne.io.embedding_ids import IdType, decode_ids, encode_ids, ids_from_text
+from boostne.node_ids import as_ids
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -4,11 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from boostne.convert import Weight, as_graph
 from boostne.errors import BoostneError
 from boostne.graph import Duplicates, Graph, SelfLoops
-from boostne.ids import as_ids, type_text
+from boostne.interop import Weight, as_graph
 from boostne.io.files import open_binary
+from boostne.node_ids import as_ids, type_text
 
 
 def read_graphml(

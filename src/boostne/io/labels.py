@@ -11,11 +11,11 @@ from scipy import sparse
 
 from boostne.errors import FileFormatError
 from boostne.graph import check_choice
-from boostne.ids import encode_text
 from boostne.io.files import own_options, reading, suffix_of
 from boostne.io.matrices import choose_variable, load_mat
 from boostne.io.text import SAMPLE, TextFile, has_header, read_text
 from boostne.labels import Labels, as_labels
+from boostne.node_ids import encode_text
 
 _PAIR = 2
 

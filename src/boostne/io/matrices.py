@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from boostne.convert import as_graph
 from boostne.errors import FileFormatError, ParameterError
 from boostne.graph import Duplicates, Graph, SelfLoops
+from boostne.interop import as_graph
 from boostne.io.files import describe, open_binary
 from boostne.io.text import read_bytes
 

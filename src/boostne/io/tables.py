@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from boostne.convert import Weight, choose_columns
 from boostne.graph import Duplicates, Graph, SelfLoops
+from boostne.interop import Weight, choose_columns
 from boostne.io.files import open_binary
 
 

@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.errors import ParameterError
+from boostne.kernels.column_blocked_csr import Residual
 from boostne.kernels.push_graph import PushGraph
-from boostne.kernels.shard_sums import Part
-from boostne.kernels.sharded import ShardedCSR
+from boostne.kernels.sharded_csr import ShardedCSR
 from boostne.kernels.skipgram import Edges, SkipGram
-from boostne.kernels.striped import Residual
+from boostne.kernels.tree_reduction import Part
 
 
 class Kernels(Protocol):
-    """What every set of kernels offers; :mod:`boostne.kernels.reference` says what each function computes."""
+    """What every set of kernels offers; :mod:`boostne.kernels.reference.kernels` says what each function computes."""
 
     @property
     def instruction_set(self) -> str:
@@ -153,7 +153,8 @@ def get_kernels(name: str | None = None, threads: int | None = None) -> Kernels:
     threads : int, optional
         By default every core that this process may use. Results do not depend on it.
     """
-    from boostne.kernels import native, reference
+    from boostne.kernels import reference
+    from boostne.kernels.native import bindings as native
 
     name = name or os.environ.get("BOOSTNE_KERNELS") or None
     known = ("reference", *native.INSTRUCTION_SETS)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.kernels.native import aligned_empty
+from boostne.kernels.native.bindings import aligned_empty
 
 PADDING = 16  # float32 numbers in a cache line: kTile of row_kernels.h
 NODES_PER_PART = 256

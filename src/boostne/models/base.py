@@ -11,10 +11,10 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_non_negative
 
-from boostne.convert import as_graph
 from boostne.embedding import Embedding
 from boostne.errors import GraphError
 from boostne.graph import Graph
+from boostne.interop import as_graph
 from boostne.progress import Report, silent
 
 

@@ -11,27 +11,27 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.boosting import Level, Settings, boost, random_start
-from boostne.boosting import Progress as LevelProgress
-from boostne.engines import Engine
-from boostne.engines.keeping import InFiles, OnClient
 from boostne.errors import ParameterError
+from boostne.factorization import Engine
+from boostne.factorization.boosting import Level, Settings, boost, random_start
+from boostne.factorization.boosting import Progress as LevelProgress
+from boostne.factorization.dask.factor_store import InFiles, OnClient
+from boostne.factorization.estimate import Estimate, Sample, Workload, estimate, share_done
+from boostne.factorization.ordering import ORDERED_FROM, Ordered, Positions, by_community
 from boostne.graph import Graph, check_choice
 from boostne.io.parts import parts_folder
 from boostne.kernels import Kernels, available_threads, get_kernels
 from boostne.memory import Room, room_within
 from boostne.models.base import Capabilities, NodeEmbedder
-from boostne.models.estimate import Estimate, Sample, Workload, estimate, share_done
 from boostne.models.loading import AUTO, Loading
-from boostne.models.ordering import ORDERED_FROM, Ordered, Positions, by_community
-from boostne.models.parameters import check_dtype, check_integer, check_number, seed_from
 from boostne.models.resuming import open_checkpoint
 from boostne.models.targets import DEEPWALK, NODE2VEC, Connectivity, Options, build_target, check_name
 from boostne.models.walk_matrix import Form, WalkMatrix, WalkOptions
 from boostne.progress import Progress, Report, silent
+from boostne.validation import check_dtype, check_integer, check_number, seed_from
 
 if TYPE_CHECKING:
-    from boostne.engines.dask import DaskEngine
+    from boostne.factorization.dask.engine import DaskEngine
 
 INNER_SWEEPS = 4  # fewer need more passes over the residual, more gain nothing
 

@@ -1,6 +1,6 @@
 """What the methods share that take a matrix apart into eigenvectors or singular vectors."""
 
-from boostne.models.connected import ConnectedEmbedder
+from boostne.models.connected_base import ConnectedEmbedder
 
 
 class DecompositionEmbedder(ConnectedEmbedder):

@@ -3,7 +3,7 @@
 from typing import Any
 
 from boostne.models.base import Capabilities
-from boostne.models.walked import WalkEmbedder
+from boostne.models.walk_base import WalkEmbedder
 
 
 class DeepWalk(WalkEmbedder):

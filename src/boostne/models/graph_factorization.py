@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.connectivity import adjacency
-from boostne.decompositions import largest_eigenpairs
+from boostne.eigensolvers import largest_eigenpairs
 from boostne.graph import Graph
+from boostne.matrices import adjacency
 from boostne.models.base import Capabilities
 from boostne.models.decomposed import DecompositionEmbedder
 from boostne.progress import Progress, Report

@@ -6,15 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import normalize
 
-from boostne.connectivity import StepRows, grarep
-from boostne.decompositions import truncated_svd
+from boostne.eigensolvers import truncated_svd
 from boostne.errors import ParameterError
 from boostne.graph import Graph
+from boostne.matrices import StepRows, grarep
 from boostne.memory import check_memory
 from boostne.models.base import Capabilities
 from boostne.models.decomposed import DecompositionEmbedder
-from boostne.models.parameters import check_integer, check_number
 from boostne.progress import Progress, Report
+from boostne.validation import check_integer, check_number
 
 SAMPLED_ROWS = 64
 

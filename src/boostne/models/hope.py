@@ -5,15 +5,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.connectivity import hope
-from boostne.connectivity.hope import SIMILARITIES, Similarity, of_eigenvalues
-from boostne.decompositions import outermost_eigenpairs, padded, truncated_svd
+from boostne.eigensolvers import outermost_eigenpairs, padded, truncated_svd
 from boostne.errors import ParameterError
 from boostne.graph import Graph, check_choice
+from boostne.matrices import hope
+from boostne.matrices.hope import SIMILARITIES, Similarity, of_eigenvalues
 from boostne.models.base import Capabilities
 from boostne.models.decomposed import DecompositionEmbedder
-from boostne.models.parameters import check_number
 from boostne.progress import Progress, Report
+from boostne.validation import check_number
 
 
 class HOPE(DecompositionEmbedder):
@@ -28,7 +28,7 @@ class HOPE(DecompositionEmbedder):
         d, the length of a vector; even.
     similarity : {"katz", "pagerank", "common-neighbours", "adamic-adar"}, default="katz"
         Which proximity: ``(I - β A)^-1 β A``, ``(1 - α) (I - α S)^-1``, ``A A`` or ``A W A``; see
-        :func:`boostne.connectivity.hope`.
+        :func:`boostne.matrices.hope`.
     beta : float, optional
         β of "katz", below ``1 / ρ(A)``; by default ``1 / (2 ||A||)``.
     alpha : float, default=0.5

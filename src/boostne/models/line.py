@@ -11,10 +11,10 @@ from boostne.graph import Graph
 from boostne.kernels import get_kernels
 from boostne.kernels.skipgram import AliasTable, Edges, Noise, SkipGram, number_of_parts
 from boostne.models.base import Capabilities
-from boostne.models.connected import ConnectedEmbedder
-from boostne.models.parameters import check_integer, check_number
-from boostne.models.schedule import schedule
+from boostne.models.connected_base import ConnectedEmbedder
 from boostne.progress import Progress, Report
+from boostne.sampling.schedule import schedule
+from boostne.validation import check_integer, check_number
 
 
 class LINE(ConnectedEmbedder):

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.checkpoint import Checkpoint
-from boostne.engines import Engine, make_engine
-from boostne.engines.keeping import Keeping
 from boostne.errors import EngineError, MemoryLimitError
+from boostne.factorization import Engine, make_engine
+from boostne.factorization.checkpoint import Checkpoint
+from boostne.factorization.dask.factor_store import Keeping
+from boostne.factorization.ordering import Ordered
 from boostne.graph import Graph
-from boostne.models.ordering import Ordered
 from boostne.models.resuming import Matrix, kept_choice, kept_matrix
 from boostne.models.targets import DEEPWALK
 from boostne.models.walk_matrix import Choice, WalkOptions
@@ -43,7 +43,7 @@ class DeviceMatrix:
 
     def rows(self, device: str) -> Any:
         """Return the recipe for its rows."""
-        from boostne.connectivity.device import ExactRows, SpectralRows
+        from boostne.matrices.deepwalk.device import ExactRows, SpectralRows
 
         options = self.options
         common = {
@@ -208,7 +208,7 @@ def _on_gpu(matrix: Callable[[], sparse.csr_array], on_device: DeviceMatrix | No
             "engine='cuda' needs PyTorch, which is not installed: pip install \"boostne[gpu]\", "
             "or use engine='local'"
         )
-    from boostne.engines.cuda import CudaEngine, gpu_device
+    from boostne.factorization.cuda.engine import CudaEngine, gpu_device
 
     engine = CudaEngine(gpu_device())
     logger.info("the residual lives on the GPU: %s", engine.describe())

@@ -6,15 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.decompositions import truncated_svd
+from boostne.eigensolvers import truncated_svd
 from boostne.errors import ParameterError
+from boostne.factorization.estimate import Estimate
 from boostne.graph import Graph, check_choice
 from boostne.models.base import Capabilities, NodeEmbedder
 from boostne.models.boostne import BoostNE
-from boostne.models.estimate import Estimate
-from boostne.models.parameters import check_integer, seed_from
 from boostne.models.walk_matrix import Form
 from boostne.progress import Progress, Report, silent
+from boostne.validation import check_integer, seed_from
 
 
 class NetMF(NodeEmbedder):

@@ -10,8 +10,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 import boostne
-from boostne.checkpoint import Checkpoint, matrix_sha256
 from boostne.errors import ParameterError
+from boostne.factorization.checkpoint import Checkpoint, matrix_sha256
 from boostne.graph import Graph
 from boostne.models.walk_matrix import Choice
 

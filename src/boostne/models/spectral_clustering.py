@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.connectivity import component_eigenpairs
-from boostne.decompositions import signs
+from boostne.eigensolvers import signs
 from boostne.graph import Graph
+from boostne.matrices import component_eigenpairs
 from boostne.models.base import Capabilities
 from boostne.models.decomposed import DecompositionEmbedder
 from boostne.progress import Progress, Report

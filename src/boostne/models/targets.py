@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.connectivity import (
+from boostne.errors import ParameterError
+from boostne.graph import Graph
+from boostne.matrices import (
     adamic_adar,
     adjacency,
     common_neighbours,
@@ -19,11 +21,9 @@ from boostne.connectivity import (
     normalized_adjacency,
     rooted_pagerank,
 )
-from boostne.connectivity.rows import RowCollector, row_by_row
-from boostne.errors import ParameterError
-from boostne.graph import Graph
-from boostne.ids import show
+from boostne.matrices.source import RowCollector, row_by_row
 from boostne.memory import check_memory
+from boostne.node_ids import show
 
 Name = Literal[
     "deepwalk",

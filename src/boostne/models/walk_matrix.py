@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.connectivity import BoundedColumns, PushRows, WalkColumns, push_deepwalk, spectral_rows
-from boostne.connectivity.deepwalk import chunk_columns
-from boostne.connectivity.push import PrunedRows, push_chunk
-from boostne.connectivity.rows import RowSource, collect_rows
 from boostne.errors import ParameterError
+from boostne.factorization.estimate import Estimate, Sample, Workload, estimate, sample_rows
 from boostne.graph import Graph, check_choice
 from boostne.kernels import Kernels
-from boostne.kernels.native import BLOCK_COLUMNS
+from boostne.kernels.native.bindings import BLOCK_COLUMNS
+from boostne.matrices import BoundedColumns, PushRows, WalkColumns, push_deepwalk, spectral_rows
+from boostne.matrices.deepwalk.exact import chunk_columns
+from boostne.matrices.deepwalk.push import PrunedRows, push_chunk
+from boostne.matrices.source import RowSource, collect_rows
 from boostne.memory import Room, format_bytes
-from boostne.models.estimate import Estimate, Sample, Workload, estimate, sample_rows
-from boostne.models.parameters import check_integer, check_number
 from boostne.progress import Progress, Report
+from boostne.validation import check_integer, check_number
 
 Form = Literal["auto", "exact", "spectral", "push"]
 

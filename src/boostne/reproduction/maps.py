@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from boostne.datasets import Dataset
 from boostne.embedding import Embedding
 from boostne.labels import Labels
-from boostne.layout import level_maps
+from boostne.visualization.layout import level_maps
 
 DECIMALS = 2
 

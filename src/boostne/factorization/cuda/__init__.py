@@ -1,0 +1,1 @@
+"""The CUDA engine: the residual in the memory of a GPU."""

@@ -1,0 +1,1 @@
+"""The Dask engine: the residual on the workers of a cluster."""

@@ -1,0 +1,306 @@
+"""Other libraries' graphs, matrices, tables and plain lists of edges as a :class:`~boostne.graph.Graph`."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from boostne.edges import asymmetry
+from boostne.errors import GraphError, ParameterError
+from boostne.graph import Duplicates, Graph, SelfLoops, logger
+from boostne.node_ids import show
+
+# Which column or edge attribute holds the weight; None: the usual name if it is there; False: none.
+Weight = str | Literal[False] | None
+
+_ENDS = (
+    ("source", "target"),
+    ("src", "dst"),
+    ("from", "to"),
+    ("u", "v"),
+    ("node1", "node2"),
+    ("fromnodeid", "tonodeid"),
+)
+_WEIGHTS = ("weight", "weights", "w")
+_ACCEPTED = (
+    "a Graph; a square SciPy sparse matrix or NumPy array; a list of (u, v) or (u, v, weight) tuples; "
+    "a networkx or igraph graph; a PyTorch Geometric Data; a pandas, polars or Arrow table of edges"
+)
+
+
+class Columns(NamedTuple):
+    """Which columns of a table hold the ends and the weight of its edges."""
+
+    source: str
+    target: str
+    weight: str | None
+
+
+class _Options(NamedTuple):
+    """What the caller of :func:`as_graph` asked for."""
+
+    directed: bool | None
+    nodes: Any
+    source: str | None
+    target: str | None
+    weight: Weight
+    duplicates: Duplicates
+    self_loops: SelfLoops
+
+
+def as_graph(
+    obj: Any,
+    *,
+    directed: bool | None = None,
+    nodes: Any = None,
+    source: str | None = None,
+    target: str | None = None,
+    weight: Weight = None,
+    duplicates: Duplicates = "once",
+    self_loops: SelfLoops = "drop",
+) -> Graph:
+    """Make a :class:`~boostne.graph.Graph` from almost anything that holds one.
+
+    Parameters
+    ----------
+    obj
+        A Graph (returned as it is); a square SciPy sparse matrix or NumPy array (row ``i`` is node ``i``); a
+        list of ``(u, v)`` or ``(u, v, weight)`` tuples; a networkx or igraph graph (igraph's vertex attribute
+        ``name`` gives the ids); a PyTorch Geometric ``Data`` (``edge_weight``, or an ``edge_attr`` with one
+        value per edge, gives the weights); a pandas, polars or Arrow table with one edge per row.
+    directed
+        None asks the object: networkx and igraph know, a matrix or ``edge_index`` is undirected when
+        symmetric, lists and tables are undirected. False on an object that has a direction is an error.
+    nodes
+        For lists and tables: all ids in the order wanted, isolated ones included. For matrices and ``Data``:
+        the ids of the rows. Graphs that have ids of their own do not take it.
+    source, target
+        Names of a table's columns. Where not given: ``source, target``, ``src, dst``, ``from, to``, ``u, v``,
+        or else the first two columns.
+    weight
+        Name of the column or edge attribute with the weights. None takes ``weight`` where it is there; False
+        ignores weights. An edge of a networkx graph without the attribute weighs 1.
+    duplicates
+        ``"once"`` keeps an edge listed several times once, with its largest weight; ``"sum"`` adds the
+        weights. In a sparse matrix, entries at the same place are added, as SciPy does.
+    self_loops
+        ``"drop"`` or ``"keep"``.
+
+    Examples
+    --------
+    >>> as_graph([("a", "b"), ("b", "c")])
+    Graph(3 nodes, 2 edges, undirected, unweighted)
+    >>> as_graph(np.array([[0, 2.5], [0, 0]]))
+    Graph(2 nodes, 1 edges, directed, weighted)
+    """
+    options = _Options(directed, nodes, source, target, weight, duplicates, self_loops)
+    convert = next((convert for fits, convert in _CONVERTERS if fits(obj)), _from_table)
+    return convert(obj, options)
+
+
+def choose_columns(
+    names: Sequence[str], source: str | None = None, target: str | None = None, weight: Weight = None
+) -> Columns:
+    """Choose the columns of an edge table by name, by custom, or by place.
+
+    A table with further columns of which none is called ``weight`` is ambiguous, and an error: a weight that
+    is ignored in silence is worse than a question.
+
+    Examples
+    --------
+    >>> choose_columns(["dst", "src", "weight"])
+    Columns(source='src', target='dst', weight='weight')
+    """
+    for role, name in (("source", source), ("target", target), ("weight", weight)):
+        if name and name not in names:
+            raise ParameterError(f"{role}={name!r} is not a column; there are {show(names, 20)}")
+    if (source is None) != (target is None):
+        raise ParameterError("give both source and target, or neither")
+    if len(names) < 2:  # noqa: PLR2004
+        raise GraphError(f"a table of edges needs two columns, got {show(names) or 'none'}")
+    lower = {name.strip().lower().replace("_", ""): name for name in names}
+    if source is None or target is None:
+        custom = next((pair for pair in _ENDS if pair[0] in lower and pair[1] in lower), None)
+        source, target = (lower[custom[0]], lower[custom[1]]) if custom else (names[0], names[1])
+    if source == target:
+        raise ParameterError(f"source and target are the same column, {source!r}")
+    if weight is None:
+        weight = next((lower[name] for name in _WEIGHTS if name in lower), None)
+        others = [name for name in names if name not in (source, target)]
+        if weight is None and others:
+            raise ParameterError(
+                f"which column holds the weights? There are {show(names, 20)}: pass "
+                f"weight={others[0]!r}, or weight=False to read the edges without weights"
+            )
+    return Columns(source, target, weight or None)
+
+
+def _refuse_nodes(obj: Any, options: _Options) -> None:
+    if options.nodes is not None:
+        raise ParameterError(f"nodes= is not for a {type(obj).__name__}, which has node ids of its own")
+
+
+def _from_graph(graph: Graph, options: _Options) -> Graph:
+    _refuse_nodes(graph, options)
+    return _with_direction(graph, options)
+
+
+def _with_direction(graph: Graph, options: _Options) -> Graph:
+    if options.directed is None or options.directed == graph.directed:
+        return graph
+    if options.directed:
+        return replace(graph, directed=True)
+    raise GraphError("directed=False, but the graph has a direction: convert it and call to_undirected()")
+
+
+def _build(nodes: Any, u: Any, v: Any, weight: Any, *, directed: bool, options: _Options) -> Graph:
+    graph = Graph.from_indices(
+        nodes, u, v, weight, directed=directed, duplicates=options.duplicates, self_loops=options.self_loops
+    )
+    return _with_direction(graph, options)
+
+
+def _from_matrix(matrix: Any, options: _Options) -> Graph:
+    # Directed first: the constructor refuses an asymmetric matrix otherwise.
+    graph = Graph(matrix, options.nodes, directed=True)
+    if options.self_loops == "drop" and graph.n_self_loops:
+        logger.info("dropped %d self-loops; self_loops='keep' keeps them", graph.n_self_loops)
+        graph = graph.without_self_loops()
+    if options.directed is None:
+        return graph if asymmetry(graph.adjacency) else replace(graph, directed=False)
+    return replace(graph, directed=options.directed)
+
+
+def _from_pairs(pairs: Iterable[Any], options: _Options) -> Graph:
+    rows = list(pairs)
+    if not rows:
+        raise GraphError("the list of edges is empty")
+    wrong = next((row for row in rows if not isinstance(row, list | tuple)), None)
+    lengths = set() if wrong is not None else set(map(len, rows))
+    if lengths not in ({2}, {3}):
+        raise GraphError(
+            "a list of edges must hold (u, v) or (u, v, weight) tuples, all of the same length; "
+            f"got {f'lengths {sorted(lengths)}' if lengths else repr(wrong)}"
+        )
+    columns = list(zip(*rows, strict=True))
+    return Graph.from_edges(
+        columns[0],
+        columns[1],
+        columns[2] if len(columns) > 2 and options.weight is not False else None,  # noqa: PLR2004
+        nodes=options.nodes,
+        directed=bool(options.directed),
+        duplicates=options.duplicates,
+        self_loops=options.self_loops,
+    )
+
+
+def _from_networkx(graph: Any, options: _Options) -> Graph:
+    _refuse_nodes(graph, options)
+    nodes = list(graph)
+    place = {node: position for position, node in enumerate(nodes)}
+    edges = list(graph.edges(data=options.weight or "weight"))
+    u = np.fromiter((place[edge[0]] for edge in edges), np.int64, len(edges))
+    v = np.fromiter((place[edge[1]] for edge in edges), np.int64, len(edges))
+    weights = _networkx_weights([edge[2] for edge in edges], options.weight)
+    return _build(nodes, u, v, weights, directed=graph.is_directed(), options=options)
+
+
+def _networkx_weights(values: list[Any], name: Weight) -> list[Any] | None:
+    if name is False:
+        return None
+    if all(value is None for value in values):
+        if name and values:
+            raise ParameterError(f"weight={name!r} is not an attribute of any edge")
+        return None
+    return [1 if value is None else value for value in values]
+
+
+def _from_igraph(graph: Any, options: _Options) -> Graph:
+    _refuse_nodes(graph, options)
+    nodes = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
+    ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
+    name = options.weight or "weight"
+    present = name in graph.es.attributes()
+    if options.weight and not present:
+        raise ParameterError(
+            f"weight={name!r} is not an edge attribute; there are {show(graph.es.attributes()) or 'none'}"
+        )
+    weights = graph.es[name] if present and options.weight is not False else None
+    return _build(nodes, ends[:, 0], ends[:, 1], weights, directed=graph.is_directed(), options=options)
+
+
+def _from_pyg(data: Any, options: _Options) -> Graph:
+    ends = _to_numpy(data.edge_index)
+    nodes = np.arange(data.num_nodes) if options.nodes is None else options.nodes
+    weights = _pyg_weights(data, options.weight)
+    graph = Graph.from_indices(
+        nodes,
+        ends[0],
+        ends[1],
+        weights,
+        directed=True,
+        duplicates=options.duplicates,
+        self_loops=options.self_loops,
+    )
+    return _from_matrix(graph.adjacency, options._replace(nodes=graph.nodes, self_loops="keep"))
+
+
+def _pyg_weights(data: Any, name: Weight) -> NDArray[Any] | None:
+    if name is False:
+        return None
+    if name:
+        found = getattr(data, name, None)
+        if found is None:
+            raise ParameterError(f"weight={name!r} is not an attribute of the Data; it has {data.keys()}")
+        return _to_numpy(found).reshape(-1)
+    weights = getattr(data, "edge_weight", None)
+    if weights is None:
+        weights = getattr(data, "edge_attr", None)
+    # A wider edge_attr holds features, not weights.
+    if weights is None or weights.numel() != data.edge_index.shape[1]:
+        return None
+    return _to_numpy(weights).reshape(-1)
+
+
+def _to_numpy(tensor: Any) -> NDArray[Any]:
+    return np.asarray(tensor.detach().cpu().numpy())
+
+
+def _from_table(table: Any, options: _Options) -> Graph:
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(table, eager_only=True)
+    except TypeError:
+        raise TypeError(f"cannot make a graph from {type(table).__name__}; accepted: {_ACCEPTED}") from None
+    columns = choose_columns(frame.columns, options.source, options.target, options.weight)
+    return Graph.from_edges(
+        _ids_of(frame[columns.source]),
+        _ids_of(frame[columns.target]),
+        frame[columns.weight].to_numpy() if columns.weight else None,
+        nodes=options.nodes,
+        directed=bool(options.directed),
+        duplicates=options.duplicates,
+        self_loops=options.self_loops,
+    )
+
+
+def _ids_of(column: Any) -> Any:
+    import narwhals as nw
+
+    # A column of mixed objects has no Arrow type.
+    return column.to_numpy() if column.dtype == nw.Object else column.to_arrow()
+
+
+_CONVERTERS: tuple[tuple[Callable[[Any], bool], Callable[[Any, _Options], Graph]], ...] = (
+    (lambda obj: isinstance(obj, Graph), _from_graph),
+    (lambda obj: sparse.issparse(obj) or isinstance(obj, np.ndarray), _from_matrix),
+    # By what they can do rather than by type: none of these libraries needs to be installed.
+    (lambda obj: hasattr(obj, "is_multigraph") and hasattr(obj, "adj"), _from_networkx),
+    (lambda obj: hasattr(obj, "get_edgelist") and hasattr(obj, "vs"), _from_igraph),
+    (lambda obj: hasattr(obj, "edge_index") and hasattr(obj, "num_nodes"), _from_pyg),
+    (lambda obj: isinstance(obj, list | tuple | set | frozenset), _from_pairs),
+)

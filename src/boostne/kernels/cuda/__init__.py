@@ -1,0 +1,1 @@
+"""Arithmetic of the CUDA engine."""

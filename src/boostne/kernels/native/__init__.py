@@ -1,0 +1,1 @@
+"""The compiled kernels: C++ behind a C ABI, and its bindings."""

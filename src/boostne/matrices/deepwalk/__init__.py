@@ -1,0 +1,1 @@
+"""DeepWalk's connectivity matrix: exact, from eigenpairs, and pruned."""

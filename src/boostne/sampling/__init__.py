@@ -1,0 +1,1 @@
+"""What the methods that learn by sampling train on."""

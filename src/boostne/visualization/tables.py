@@ -1,0 +1,155 @@
+"""Tables: scores by share of training nodes, and plain ones."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from boostne.visualization.controls import choice
+from boostne.visualization.markup import Markup, element, joined
+
+METRICS = {"micro-f1": "Micro-F1", "macro-f1": "Macro-F1"}
+_MINUS = "\N{MINUS SIGN}"
+_FULL_COLOUR = 0.05  # difference from the paper that gets the strongest colour
+_STRONGEST = 60  # per cent of that colour over the ground, so that the number stays legible
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A mean score, its standard deviation and standard error, and the paper's value where there is one."""
+
+    mean: float
+    std: float
+    se: float
+    paper: float | None = None
+
+    @property
+    def difference(self) -> float | None:
+        """Ours minus the paper's."""
+        return None if self.paper is None else self.mean - self.paper
+
+
+@dataclass(frozen=True)
+class ScoreRow:
+    """The scores of one method: a cell, or None, for each share of training nodes."""
+
+    name: str
+    cells: Sequence[Cell | None]
+
+
+def score_table(caption: str, train: Sequence[float], rows: Sequence[ScoreRow]) -> Markup:
+    """Return the table of one metric: a row per method, a column per share of training nodes.
+
+    The best score of each column is bold. Where the paper has a value, the ground tells the difference.
+    """
+    columns = zip(*(row.cells for row in rows), strict=True)
+    best = [max((cell.mean for cell in column if cell), default=None) for column in columns]
+    head = element(
+        "tr",
+        element("th", "training nodes", scope="col"),
+        *(element("th", f"{ratio:g} %", scope="col") for ratio in train),
+    )
+    body = (
+        element(
+            "tr",
+            element("th", row.name, scope="row"),
+            *(_score(cell, top) for cell, top in zip(row.cells, best, strict=True)),
+        )
+        for row in rows
+    )
+    return _boxed(caption, head, body, "scores")
+
+
+def plain_table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> Markup:
+    """Return a table; columns of numbers stand to the right, all others to the left."""
+    kinds = [
+        None if all(_is_number(cell) for cell in column) else "word" for column in zip(*rows, strict=True)
+    ]
+    head = element(
+        "tr",
+        *(element("th", text, scope="col", class_=kind) for text, kind in zip(heads, kinds, strict=True)),
+    )
+    body = (
+        element(
+            "tr",
+            element("th", row[0], scope="row"),
+            *(element("td", cell, class_=kind) for cell, kind in zip(row[1:], kinds[1:], strict=True)),
+        )
+        for row in rows
+    )
+    return _boxed(caption, head, body, "plain")
+
+
+def signed(value: float, digits: int = 4) -> str:
+    """Return a number with its sign, a real minus included.
+
+    Examples
+    --------
+    >>> signed(-0.01234), signed(0.5, 1)
+    ('−0.0123', '+0.5')
+    """
+    return f"{value:+.{digits}f}".replace("-", _MINUS)
+
+
+def below_choice() -> Markup:
+    """Return the choice of what stands below each score in the tables of scores."""
+    return choice(
+        "below each score",
+        "below",
+        [
+            ("difference", "difference from the paper"),
+            ("paper", "the paper’s value"),
+            ("se", "standard error"),
+        ],
+    )
+
+
+def colour_key() -> Markup:
+    """Return the meaning of the ground's colours."""
+    steps = (-_FULL_COLOUR, -_FULL_COLOUR / 2, 0.0, _FULL_COLOUR / 2, _FULL_COLOUR)
+    return element(
+        "p",
+        "ours − paper: ",
+        *(element("span", signed(step, 3) if step else "0", **_ground(step)) for step in steps),
+        class_="key",
+    )
+
+
+def _is_number(cell: object) -> bool:
+    text = str(cell).replace(_MINUS, "-").rstrip("* ")
+    try:
+        return not text or math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _boxed(caption: str, head: Markup, body: Iterable[Markup], kind: str) -> Markup:
+    table = element(
+        "table",
+        element("caption", caption),
+        element("thead", head),
+        element("tbody", joined(body)),
+        class_=kind,
+    )
+    # A box that scrolls must be reachable by the keyboard.
+    return element("div", table, class_="box", tabindex="0", role="region", aria_label=caption)
+
+
+def _score(cell: Cell | None, best: float | None) -> Markup:
+    if cell is None:
+        return element("td", "–")
+    difference = cell.difference
+    lines = [element("span", f"{cell.mean:.4f}", class_="best" if cell.mean == best else "mean")]
+    if difference is not None:
+        lines += [
+            element("span", signed(difference), class_="below difference"),
+            element("span", f"{cell.paper:.4f}", class_="below paper"),
+        ]
+    lines.append(element("span", f"± {cell.se:.4f}", class_="below se"))
+    title = f"standard deviation {cell.std:.4f}"
+    return element("td", *lines, title=title, **({} if difference is None else _ground(difference)))
+
+
+def _ground(difference: float) -> dict[str, str]:
+    strength = min(abs(difference) / _FULL_COLOUR, 1.0) * _STRONGEST
+    side = "above" if difference >= 0 else "under"
+    return {"class_": side, "style": f"--strength:{strength:.0f}%"}
