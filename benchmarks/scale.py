@@ -35,7 +35,7 @@ from boostne.sampling.walks import walk_chunks
 
 NODES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 LARGEST_EXACT = 30_000
-LABELLED = 10_000
+LABELED = 10_000
 TIMEOUT = 600  # seconds; what takes longer does not finish, and what would is not tried
 DIMENSIONS = 128
 PICTURE = "scale.png"
@@ -200,7 +200,7 @@ METHODS: dict[str, Callable[..., tuple[np.ndarray, float]]] = {
 def accuracy(folder: Path) -> float:
     """Share of the labels that a classifier finds from the vectors, taught with half of those it is given."""
     embedding, labels = read_embedding(folder / "vectors.npz"), read_labels(folder / "labels.csv")
-    size = min(LABELLED, len(embedding))
+    size = min(LABELED, len(embedding))
     rows = np.random.default_rng(0).choice(len(embedding), size, replace=False)
     nodes = embedding.nodes[rows]
     truth, _ = labels.align(nodes)

@@ -82,18 +82,18 @@ def rival_steps(walk: Callable[[int], object], n_nodes: int, biased: bool) -> fl
 def python_steps(graph: Graph, p: float, q: float) -> float:
     """Return the steps a second of adjacency lists and ``random.choice(s)``, as packages in plain Python walk."""
     A = graph.adjacency
-    neighbours = [row.tolist() for row in np.split(A.indices, A.indptr[1:-1])]
+    neighbors = [row.tolist() for row in np.split(A.indices, A.indptr[1:-1])]
     weights = [row.tolist() for row in np.split(A.data, A.indptr[1:-1])]
-    known = [set(row) for row in neighbours]
+    known = [set(row) for row in neighbors]
     # Read once: the property looks at every edge.
     weighted, second_order = graph.weighted, p != 1 or q != 1
 
     def biased(t: int, v: int) -> int:
         chances = [
             w * (1 / p if x == t else 1 if x in known[t] else 1 / q)
-            for x, w in zip(neighbours[v], weights[v], strict=True)
+            for x, w in zip(neighbors[v], weights[v], strict=True)
         ]
-        return random.choices(neighbours[v], chances)[0]
+        return random.choices(neighbors[v], chances)[0]
 
     def walk(start: int) -> list[int]:
         nodes = [start]
@@ -102,9 +102,9 @@ def python_steps(graph: Graph, p: float, q: float) -> float:
             if second_order and len(nodes) > 1:
                 nodes.append(biased(nodes[-2], v))
             elif weighted:
-                nodes.append(random.choices(neighbours[v], weights[v])[0])
+                nodes.append(random.choices(neighbors[v], weights[v])[0])
             else:
-                nodes.append(random.choice(neighbours[v]))
+                nodes.append(random.choice(neighbors[v]))
         return nodes
 
     return rival_steps(walk, graph.n_nodes, second_order)

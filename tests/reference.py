@@ -127,7 +127,7 @@ def rooted_pagerank(A, alpha):
     return (1 - alpha) * np.linalg.inv(np.eye(len(A)) - alpha * transition(A))
 
 
-def common_neighbours(A):
+def common_neighbors(A):
     """``Σ_t A_it A_tj``."""
     n = len(A)
     return np.array([[sum(A[i, t] * A[t, j] for t in range(n)) for j in range(n)] for i in range(n)])

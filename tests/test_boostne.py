@@ -337,7 +337,7 @@ class TestGraphs:
         assert np.abs(light - heavy).max() > 0.1
 
     def test_a_window_that_reaches_nothing_new(self):
-        # b so large that no entry of X is positive: nothing to factorise, and no NaN
+        # b so large that no entry of X is positive: nothing to factorize, and no NaN
         model = small(negative=1e6).fit(graphs.karate())
         assert model.nnz_.tolist() == [0, 0, 0, 0]
         assert not model.embedding_.vectors.any()

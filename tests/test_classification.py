@@ -89,7 +89,7 @@ def test_joins_on_ids_not_on_position():
     expected = evaluate((names, vectors), as_mapping(indicator, names), train=50, repeats=2).scores
     shuffle = np.random.default_rng(5).permutation(120)
     shuffled_names = [names[i] for i in shuffle]
-    extra = Embedding([*shuffled_names, "unlabelled"], np.vstack([vectors[shuffle], np.ones(4)]))
+    extra = Embedding([*shuffled_names, "unlabeled"], np.vstack([vectors[shuffle], np.ones(4)]))
     other = np.random.default_rng(6).permutation(120)
     labels = as_mapping(indicator[other], [names[i] for i in other])
     got = evaluate(extra, labels, train=50, repeats=2).scores
@@ -153,15 +153,15 @@ def test_a_class_that_every_training_node_has():
     )
 
 
-def test_labelled_nodes_without_vector_are_counted_and_warned_about_once():
+def test_labeled_nodes_without_vector_are_counted_and_warned_about_once():
     vectors, indicator = planted(noise=0.5)
     labels = as_mapping(indicator)
     with pytest.warns(
-        UserWarning, match="10 of 120 labelled nodes have no vector and are left out: 110, 111, 112"
+        UserWarning, match="10 of 120 labeled nodes have no vector and are left out: 110, 111, 112"
     ) as seen:
         result = evaluate(vectors[:110], labels, train=[20, 50], repeats=2)
     assert len(seen) == 1
-    assert (result.n_labelled, result.n_without_vector) == (120, 10)
+    assert (result.n_labeled, result.n_without_vector) == (120, 10)
     # The others are split as if nothing were missing.
     order = np.random.default_rng([0, 0]).permutation(120)
     training, test = (part[part < 110] for part in np.split(order, [24]))
@@ -178,7 +178,7 @@ def test_nodes_without_label_take_no_part():
         np.arange(120), np.arange(4), as_labels(as_mapping(indicator)).matrix.multiply(blank).tocsr()
     )
     result = evaluate(vectors, full, train=50, repeats=2)
-    assert result.n_labelled == 100
+    assert result.n_labeled == 100
     np.testing.assert_array_equal(
         result.scores, evaluate(vectors, as_mapping(indicator[:100]), train=50, repeats=2).scores
     )
@@ -191,7 +191,7 @@ def test_nodes_without_label_take_no_part():
         ({"train": [50, 100]}, "train must be per cent .*, got 100"),
         ({"train": []}, "train must be per cent .*, got nothing"),
         ({"train": float("nan")}, "train must be per cent .*, got nan"),
-        ({"train": 0.5}, r"train = 0\.5 \(per cent\) of 120 labelled nodes leaves no training node"),
+        ({"train": 0.5}, r"train = 0\.5 \(per cent\) of 120 labeled nodes leaves no training node"),
         ({"rule": "best"}, "rule must be 'top-k' or 'threshold', got 'best'"),
         ({"repeats": 0}, "repeats must be an integer of at least 1, got 0"),
         ({"seed": -1}, "seed must be an integer of at least 0, got -1"),
@@ -209,7 +209,7 @@ def test_bad_parameters(options, message):
 def test_bad_data():
     vectors, indicator = planted()
     with pytest.raises(
-        ParameterError, match=r"no labelled node has a vector: .* 0, 1, 2, .* 'n0', 'n1', 'n10'"
+        ParameterError, match=r"no labeled node has a vector: .* 0, 1, 2, .* 'n0', 'n1', 'n10'"
     ):
         evaluate(vectors, as_mapping(indicator, [f"n{i}" for i in range(120)]))
     with pytest.raises(ParameterError, match="one of them has integers, the other strings"):
@@ -242,7 +242,7 @@ def test_result_as_table_and_json():
     np.testing.assert_allclose(result.std("macro")[1], result.scores["macro"][3:].std(ddof=1))
     assert str(result) == result.table()
     lines = result.table().splitlines()
-    assert "120 labelled nodes, 4 classes; 3 random splits a ratio (seed 7)" in lines[0]
+    assert "120 labeled nodes, 4 classes; 3 random splits a ratio (seed 7)" in lines[0]
     assert lines[-2].split() == [
         "10",
         "%",
@@ -253,8 +253,8 @@ def test_result_as_table_and_json():
     assert content["seed"] == 7
     assert content["rule"] == "top-k"
     assert "liblinear" in content["classifier"]
-    assert content["labelled_nodes"] == 120
-    assert content["labelled_nodes_without_vector"] == 0
+    assert content["labeled_nodes"] == 120
+    assert content["labeled_nodes_without_vector"] == 0
     assert content["versions"].keys() == {"boostne", "numpy", "scikit-learn"}
     assert content["summary"][1]["train"] == 90
     assert content["summary"][1]["macro_mean"] == pytest.approx(result.mean("macro")[1])

@@ -481,7 +481,7 @@ def test_evaluate(boostne, inside, folder):
     boostne("embed", "digits", "-o", "digits.emb", "--dimensions", 32, "--levels", 2)
     options = ("--train", "10,50", "--repeats", 2, "--seed", 1)
     text = boostne("evaluate", "digits.emb", "digits", *options).stdout
-    assert "1797 labelled nodes, 10 classes" in text
+    assert "1797 labeled nodes, 10 classes" in text
     found = json.loads(inside("evaluate", "digits.emb", "digits", *options, "--json").stdout)
     assert [row["train"] for row in found["summary"]] == [10, 50]
     assert found["repeats"] == 2

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
-from sklearn.preprocessing import normalize
 from tests.graphs import planted_partition
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -31,12 +30,12 @@ def test_clear_classes_are_found_and_noise_finds_none():
     assert abs(unknown.mean("ari")) < 0.05
 
 
-@pytest.mark.parametrize("normalise", [True, False])
-def test_scores_equal_a_plain_loop(normalise):
+@pytest.mark.parametrize("normalize", [True, False])
+def test_scores_equal_a_plain_loop(normalize):
     vectors, labels = planted(noise=0.5)
     vectors *= np.random.default_rng(2).uniform(0.1, 10, size=(150, 1))
-    result = evaluate_clusters(vectors, labels, repeats=3, seed=4, normalise=normalise, starts=2)
-    x = normalize(vectors) if normalise else vectors
+    result = evaluate_clusters(vectors, labels, repeats=3, seed=4, normalize=normalize, starts=2)
+    x = normalize(vectors) if normalize else vectors
     for repeat in range(3):
         seed = np.random.SeedSequence([4, repeat]).generate_state(1)[0]
         found = KMeans(3, n_init=2, random_state=int(seed)).fit_predict(x)
@@ -49,19 +48,19 @@ def test_scores_equal_a_plain_loop(normalise):
 def test_a_hand_computed_agreement():
     # k-means puts 0 with 1 and 2 with 3; the labels put 3 alone. Of 6 pairs, 1 is together in both, 2 are
     # together in the clusters and 3 in the labels: ARI = (1 - 2·3/6) / ((2 + 3) / 2 - 2·3/6) = 0.
-    result = evaluate_clusters([[0.0], [1.0], [10.0], [11.0]], ["a", "a", "a", "b"], normalise=False)
+    result = evaluate_clusters([[0.0], [1.0], [10.0], [11.0]], ["a", "a", "a", "b"], normalize=False)
     assert result.mean("ari") == pytest.approx(0.0)
     # I = H(Y) - H(Y|C) = (2 - 3/4 log2 3) - 1/2, with H(C) = 1.
     entropy = 2 - 0.75 * np.log2(3)
     assert result.mean("nmi") == pytest.approx(2 * (entropy - 0.5) / (1 + entropy))
 
 
-def test_normalised_vectors_show_their_direction_alone():
+def test_normalized_vectors_show_their_direction_alone():
     rng = np.random.default_rng(3)
     labels = np.arange(100) % 2
     vectors = np.eye(2)[labels] * rng.choice([1.0, 100.0], size=(100, 1))
     assert evaluate_clusters(vectors, labels, repeats=2).mean("ari") == 1.0
-    assert evaluate_clusters(vectors, labels, repeats=2, normalise=False).mean("ari") < 0.6
+    assert evaluate_clusters(vectors, labels, repeats=2, normalize=False).mean("ari") < 0.6
 
 
 def test_communities_of_a_graph_are_found():
@@ -129,7 +128,7 @@ def test_classes_that_only_such_nodes_have_do_not_count():
 
 def test_nodes_without_vector_are_counted():
     vectors, labels = planted(noise=0.05)
-    with pytest.warns(UserWarning, match="50 of 150 labelled nodes have no vector"):
+    with pytest.warns(UserWarning, match="50 of 150 labeled nodes have no vector"):
         result = evaluate_clusters(vectors[:100], labels, repeats=1)
     assert (result.n_nodes, result.n_without_vector) == (100, 50)
     assert result.mean("ari") == 1.0
@@ -147,7 +146,7 @@ def test_zero_vectors_stay():
         (
             dict.fromkeys(range(6), (0, 1)),
             {},
-            r"exactly one label \(6 labelled nodes have several\).*evaluate\(\)",
+            r"exactly one label \(6 labeled nodes have several\).*evaluate\(\)",
         ),
         ({0: [0, 1], 1: 0, 2: 0}, {}, "at least two classes among the 2 nodes .*, got 1"),
         (dict.fromkeys(range(6), 0), {}, "at least two classes"),
@@ -155,7 +154,7 @@ def test_zero_vectors_stay():
         (["a", "b"], {"seed": 0.5}, "seed must be an integer"),
         (["a", "b"], {"starts": 0}, "starts must be an integer of at least 1, got 0"),
         (["a", "b"], {"n_jobs": 0}, "n_jobs must be .*, got 0"),
-        ({"x": 0, "y": 1}, {}, "no labelled node has a vector"),
+        ({"x": 0, "y": 1}, {}, "no labeled node has a vector"),
     ],
 )
 def test_bad_input(labels, options, message):
@@ -184,7 +183,7 @@ def test_result_as_table_and_json():
     assert lines[-1].startswith("ARI")
     content = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert (content["seed"], content["repeats"], content["starts"], content["nodes"]) == (6, 4, 1, 150)
-    assert content["normalise"] is True
+    assert content["normalize"] is True
     assert content["summary"]["nmi_mean"] == pytest.approx(nmi.mean())
     assert len(content["runs"]) == 4
     assert content["versions"].keys() == {"boostne", "numpy", "scikit-learn"}

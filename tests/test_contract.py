@@ -34,7 +34,7 @@ FORMS = {
     **{name: (name, {}) for name in METHODS},
     "netmf-svd": ("netmf", {"factorization": "svd"}),
     "hope-pagerank": ("hope", {"similarity": "pagerank"}),
-    "hope-common-neighbours": ("hope", {"similarity": "common-neighbours"}),
+    "hope-common-neighbors": ("hope", {"similarity": "common-neighbors"}),
     "hope-adamic-adar": ("hope", {"similarity": "adamic-adar"}),
 }
 BLAS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")

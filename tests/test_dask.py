@@ -116,7 +116,7 @@ class TestEqualToTheLocalEngine:
             {"dtype": "float64", "threads": 2},
             {"approximation": "push", "max_per_row": 50},
             {"approximation": "spectral", "eigenpairs": 40},
-            {"connectivity": "common-neighbours"},
+            {"connectivity": "common-neighbors"},
             {"tol": 0.0, "max_iter": 3, "dimensions": 9},
         ],
         ids=["exact", "float64", "push", "spectral", "another matrix", "out of passes"],

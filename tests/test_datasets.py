@@ -49,7 +49,7 @@ def test_digits():
     assert digits.features.min() == 0
     assert digits.features.max() == 1
     assert sorted(digits.labels.classes.tolist()) == list(range(10))
-    assert digits.graph.degrees.min() >= 10  # the union keeps every node's own ten neighbours
+    assert digits.graph.degrees.min() >= 10  # the union keeps every node's own ten neighbors
     assert_clean(digits)
 
 

@@ -69,9 +69,9 @@ def test_picture(demo):
     assert 0.02 < ink.mean() < 0.5
     for half in (ink[:, : width // 2], ink[:, width // 2 :]):
         assert half.mean() > 0.01
-    # Ten digits in ten colours, beside the grey of text and axes.
-    colours, counts = np.unique((pixels[ink] * 15).astype(int), axis=0, return_counts=True)
-    assert len(colours[counts > 100]) > 10
+    # Ten digits in ten colors, beside the grey of text and axes.
+    colors, counts = np.unique((pixels[ink] * 15).astype(int), axis=0, return_counts=True)
+    assert len(colors[counts > 100]) > 10
 
 
 def test_it_says_where_the_files_are_and_what_is_next(demo):

@@ -10,8 +10,8 @@ from boostne.visualization.layout import flat_map, level_maps
 def clusters(n=60, d=6, groups=3):
     rng = np.random.default_rng(0)
     group = np.arange(n) % groups
-    centres = 10 * np.eye(d)[:groups]
-    return centres[group] + rng.random((n, d)), group
+    centers = 10 * np.eye(d)[:groups]
+    return centers[group] + rng.random((n, d)), group
 
 
 def test_groups_stay_groups():

@@ -15,7 +15,7 @@ from boostne.matrices import (
     WalkColumns,
     adamic_adar,
     adjacency,
-    common_neighbours,
+    common_neighbors,
     component_eigenpairs,
     exact_deepwalk,
     grarep,
@@ -165,9 +165,9 @@ class TestHope:
             rooted_pagerank(graphs.karate(), alpha)
 
     @either
-    def test_common_neighbours(self, name):
+    def test_common_neighbors(self, name):
         graph = EITHER[name]()
-        check(common_neighbours(graph), reference.common_neighbours(graphs.dense(graph)))
+        check(common_neighbors(graph), reference.common_neighbors(graphs.dense(graph)))
 
     @either
     def test_adamic_adar(self, name):

@@ -80,7 +80,7 @@ class TestOrder:
         assert ordered.nbytes > found.adjacency.nnz * 8
         assert Ordered(graph).nbytes == 0
 
-    def test_neighbours_are_nearer(self):
+    def test_neighbors_are_nearer(self):
         graph = planted_partition(3000, communities=30, mixing=0.1, seed=0).graph
         ordered = by_community(graph, get_kernels()).graph
 

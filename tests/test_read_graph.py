@@ -217,7 +217,7 @@ class TestEdgeLists:
 
 
 class TestAdjacencyLists:
-    def test_neighbours(self, write):
+    def test_neighbors(self, write):
         path = write("# nx\n1 2 3\n2 3\n4\n", "g.adjlist")
         graph = read_graph(path)
         assert edges(graph) == {(1, 2): 1, (1, 3): 1, (2, 3): 1}

@@ -250,8 +250,8 @@ def test_several_embeddings_are_compared(vectors, capsys):
     assert [test["metric"] for test in both["comparison"]["tests"]] == ["micro", "macro"]
     assert run(["evaluate", *files, "karate", *SHORT]) == 0
     table = capsys.readouterr().out
-    assert table.startswith("one.npz: 34 labelled nodes")
-    assert "two.npz: 34 labelled nodes" in table
+    assert table.startswith("one.npz: 34 labeled nodes")
+    assert "two.npz: 34 labeled nodes" in table
     assert "Wilcoxon" in table
     assert run(["evaluate", *files, "karate", *SHORT, "--csv"]) == 0
     heads, *rows = csv.reader(capsys.readouterr().out.splitlines())

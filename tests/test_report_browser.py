@@ -202,13 +202,13 @@ def test_one_label_can_be_seen_alone(visit, reproduction):
 def test_dark_is_dark_and_the_plots_follow(visit, reproduction):
     page = visit(reproduction, color_scheme="dark")
     ground = "document.getElementById('map').layout.paper_bgcolor"
-    colours = page.evaluate("document.getElementById('map').data[0].marker.color")
+    colors = page.evaluate("document.getElementById('map').data[0].marker.color")
     assert page.evaluate(ground) == "#14171b"
     assert background(page, "body") == "rgb(20, 23, 27)"
     page.emulate_media(color_scheme="light")
     until(page, ground, "#ffffff")
     assert background(page, "body") == "rgb(255, 255, 255)"
-    assert page.evaluate("document.getElementById('map').data[0].marker.color") != colours
+    assert page.evaluate("document.getElementById('map').data[0].marker.color") != colors
     assert page.faults == []
 
 
@@ -236,8 +236,8 @@ def test_every_text_stands_out_from_its_ground(visit, reproduction):
 
 CONTRAST = """() => {
   const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
-  const paint = (...colours) => {
-    for (const colour of colours) { canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); }
+  const paint = (...colors) => {
+    for (const color of colors) { canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1); }
     return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
   };
   const light = (rgb) => rgb.map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))

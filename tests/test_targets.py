@@ -40,7 +40,7 @@ NAIVE = {
     "grarep": lambda A: reference.grarep(A, 3, 2 / len(A)),
     "adjacency": lambda A: A,
     "normalized": reference.normalized_adjacency,
-    "common-neighbours": reference.common_neighbours,
+    "common-neighbors": reference.common_neighbors,
     "adamic-adar": reference.adamic_adar,
     "katz": lambda A: reference.katz(A, 1 / (2 * np.linalg.norm(A, 2))),
     "pagerank": lambda A: reference.rooted_pagerank(A, 0.5),
@@ -222,7 +222,7 @@ class TestOptima:
         assert left == pytest.approx(np.linalg.norm(s[3:]), abs=1e-9)
         np.testing.assert_allclose(model.singular_values_, s[:3])
 
-    @pytest.mark.parametrize("similarity", ["katz", "common-neighbours"])
+    @pytest.mark.parametrize("similarity", ["katz", "common-neighbors"])
     @pytest.mark.parametrize("case", ["drawable", "large", "complete", "star"])
     def test_hope_without_direction_comes_from_eigenvectors(self, similarity, case):
         n = 600  # beyond what is solved as a dense matrix

@@ -19,7 +19,7 @@ WALKS = {"walks": 10, "length": 20, "window": 3}
 
 @pytest.fixture(scope="module")
 def planted():
-    """Communities that are hard to find: a classifier on all neighbours is right in about nine of ten cases."""
+    """Communities that are hard to find: a classifier on all neighbors is right in about nine of ten cases."""
     return graphs.planted_partition([130, 120, 110, 140], 0.08, 0.014, seed=1)
 
 
@@ -41,14 +41,14 @@ class TestLine:
         for level in (1, 2):
             np.testing.assert_allclose(np.linalg.norm(embedding.level(level), axis=1), 1, rtol=1e-5)
 
-    def test_first_order_neighbours_second_order_the_same_neighbours(self):
+    def test_first_order_neighbors_second_order_the_same_neighbors(self):
         ring = Graph.from_edges(range(40), [*range(1, 40), 0])
         embedding = LINE(32, epochs=1000).fit(ring).embedding_
         first, second = (embedding.level(level) @ embedding.level(level).T for level in (1, 2))
         assert np.diag(first, 1).mean() > np.diag(first, 10).mean() + 0.3
         assert (
             np.diag(second, 2).mean() > np.diag(second, 1).mean() + 0.3
-        )  # two steps apart: one neighbour in common
+        )  # two steps apart: one neighbor in common
 
     def test_heavy_edges_bind(self):
         edges = np.transpose([(i, j) for i in range(20) for j in range(i)])

@@ -1,4 +1,4 @@
-"""Labelled graphs to try things on: two built in, and the four of the BoostNE paper.
+"""Labeled graphs to try things on: two built in, and the four of the BoostNE paper.
 
 The four are looked for in the folder that the environment variable ``BOOSTNE_DATA`` names (there as
 ``cora/cora_labels.txt`` and so on), otherwise downloaded once into the user's cache. Either way their SHA-256
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from boostne.graph import Graph
     from boostne.labels import Labels
 
-_DIGIT_NEIGHBOURS = 10
+_DIGIT_NEIGHBORS = 10
 
-# Zachary's karate club: each node with its neighbours of higher number, and the club each member joined.
+# Zachary's karate club: each node with its neighbors of higher number, and the club each member joined.
 _KARATE_EDGES = """
 0:1,2,3,4,5,6,7,8,10,11,12,13,17,19,21,31 1:2,3,7,13,17,19,21,30 2:3,7,8,9,13,27,28,32 3:7,12,13
 4:6,10 5:6,10,16 6:16 8:30,32,33 9:33 13:33 14:32,33 15:32,33 18:32,33 19:33 20:32,33 22:32,33
@@ -34,7 +34,7 @@ _KARATE_CLUBS = "HHHHHHHHHOHHHHOOHHOHOHOOOOOOOOOOOO"
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A graph with labelled nodes.
+    """A graph with labeled nodes.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ _BLOGCATALOG = {
     "example_graphs/blogcatalog.mat": "d4f4fb89ce1ccd4b7e2a183386c000773cc9362cc61f1be5b246a6d9c259da8f",
 }
 _DATASETS = {
-    "digits": _Entry(1797, 12339, 10, "scikit-learn's handwritten digits, 10 nearest neighbours"),
+    "digits": _Entry(1797, 12339, 10, "scikit-learn's handwritten digits, 10 nearest neighbors"),
     "karate": _Entry(34, 78, 2, "Zachary 1977"),
     "cora": _Entry(2708, 5278, 7, _OPEN_NE, _CORA),
     "wiki": _Entry(2363, 11596, 17, _OPEN_NE, _WIKI),
@@ -192,9 +192,9 @@ def _karate() -> Dataset:
     from boostne.labels import as_labels
 
     edges = [
-        (int(node), int(neighbour))
-        for node, _, neighbours in (entry.partition(":") for entry in _KARATE_EDGES.split())
-        for neighbour in neighbours.split(",")
+        (int(node), int(neighbor))
+        for node, _, neighbors in (entry.partition(":") for entry in _KARATE_EDGES.split())
+        for neighbor in neighbors.split(",")
     ]
     clubs = {"H": "Mr. Hi", "O": "Officer"}
     labels = as_labels({node: clubs[letter] for node, letter in enumerate(_KARATE_CLUBS)})
@@ -212,9 +212,9 @@ def _digits() -> Dataset:
     # The pixels are integers, so the distances are exact; a stable sort settles ties the same way everywhere.
     distances = euclidean_distances(pixels, squared=True)
     np.fill_diagonal(distances, np.inf)
-    neighbours = np.argsort(distances, axis=1, kind="stable")[:, :_DIGIT_NEIGHBOURS]
-    source = np.repeat(np.arange(len(pixels)), _DIGIT_NEIGHBOURS)
-    graph = Graph.from_indices(np.arange(len(pixels)), source, neighbours.ravel())
+    neighbors = np.argsort(distances, axis=1, kind="stable")[:, :_DIGIT_NEIGHBORS]
+    source = np.repeat(np.arange(len(pixels)), _DIGIT_NEIGHBORS)
+    graph = Graph.from_indices(np.arange(len(pixels)), source, neighbors.ravel())
     labels = as_labels(dict(enumerate(digits.tolist())))
     return Dataset(graph, labels, "digits", pixels / pixels.max())
 

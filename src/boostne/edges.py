@@ -114,7 +114,7 @@ def asymmetry(matrix: sparse.csr_array) -> tuple[int, int] | None:
     return int(difference.row[0]), int(difference.col[0])
 
 
-def symmetrised(matrix: sparse.csr_array) -> sparse.csr_array:
+def symmetrized(matrix: sparse.csr_array) -> sparse.csr_array:
     """Return a canonical matrix that is symmetric up to rounding as one that is exactly so."""
     mirror = matrix.T.tocsr()
     if np.array_equal(matrix.data, mirror.data):

@@ -212,8 +212,8 @@ def _rayleigh_ritz(product: Product, Z: Float) -> tuple[Float, Float, Float]:
 
 def _degree(ends: Float, low: float, cut: float, *, gain: float) -> int:
     """How high a polynomial to take: enough for the last vector wanted, and no more than rounding allows the first."""
-    centre, half = (cut + low) / 2, (cut - low) / 2
-    rates = np.arccosh(np.maximum((ends - centre) / half, 1 + MARGIN))
+    center, half = (cut + low) / 2, (cut - low) / 2
+    rates = np.arccosh(np.maximum((ends - center) / half, 1 + MARGIN))
     # What a vector holds along the first grows with it, and drowns the rest if it grows too far.
     allowed = np.log(LARGEST_GROWTH) / rates[0]
     needed = np.log(2 * gain) / rates[1] + 1
@@ -224,13 +224,13 @@ def _chebyshev(
     product: Product, V: Float, MV: Float, low: float, cut: float, top: float, degree: int
 ) -> Float:
     """``p(M) V``: p is Chebyshev's polynomial for ``[low, cut]``, scaled to 1 at ``top``."""
-    centre, half = (cut + low) / 2, (cut - low) / 2
-    first = factor = half / (top - centre)
-    before, now = V, (MV - centre * V) * (factor / half)
+    center, half = (cut + low) / 2, (cut - low) / 2
+    first = factor = half / (top - center)
+    before, now = V, (MV - center * V) * (factor / half)
     for _ in range(degree - 1):
         following = 1 / (2 / first - factor)
         after = product(now)
-        after -= centre * now
+        after -= center * now
         after *= 2 * following / half
         after -= (factor * following) * before
         before, now, factor = now, after, following

@@ -19,7 +19,7 @@ from boostne.edges import (
     first_bad_weight,
     from_coordinates,
     merge_edges,
-    symmetrised,
+    symmetrized,
 )
 from boostne.errors import GraphError, ParameterError
 from boostne.node_ids import as_ids, encode, first_repeated, positions, show
@@ -76,7 +76,7 @@ class Graph:
         _check_weights(adjacency.data, nodes, lambda k: entry(adjacency, k))
         if not self.directed:
             _check_symmetric(adjacency, nodes)
-            adjacency = symmetrised(adjacency)
+            adjacency = symmetrized(adjacency)
         for array in (adjacency.data, adjacency.indices, adjacency.indptr, nodes):
             array.flags.writeable = False
         object.__setattr__(self, "adjacency", adjacency)

@@ -129,9 +129,9 @@ class Labels:
         pick = sparse.csr_array(
             (np.ones(len(known), dtype=bool), (known, rows[known])), shape=(len(wanted), self.n_nodes)
         )
-        labelled = np.diff(self.matrix.indptr) > 0
-        labelled[rows[known]] = False
-        return sparse.csr_array(pick @ self.matrix), int(np.count_nonzero(labelled))
+        labeled = np.diff(self.matrix.indptr) > 0
+        labeled[rows[known]] = False
+        return sparse.csr_array(pick @ self.matrix), int(np.count_nonzero(labeled))
 
     def __repr__(self) -> str:
         return f"Labels({self.n_nodes} nodes, {len(self.classes)} classes, {self.n_labels} labels)"

@@ -23,7 +23,7 @@ class Progress:
     detail: str = ""
 
 
-Report = Callable[[Progress], None]
+ProgressCallback = Callable[[Progress], None]
 
 
 def silent(progress: Progress) -> None:

@@ -247,9 +247,9 @@ def estimate(ctx: click.Context, /, graph: str, method: str, as_json: bool, **_:
 @json_option
 @debug_option
 def methods(as_json: bool) -> None:
-    """List the methods and what each honours.
+    """List the methods and what each honors.
 
-    What a method does not honour it refuses; nothing is dropped in silence. Isolated nodes get zero vectors.
+    What a method does not honor it refuses; nothing is dropped in silence. Isolated nodes get zero vectors.
     """
     from dataclasses import asdict
 

@@ -13,7 +13,7 @@ from boostne.errors import ParameterError
 from boostne.evaluation import evaluate
 from boostne.io.atomic import atomic_path, check_writable
 from boostne.models import BoostNE
-from boostne.progress import Progress, Report, silent
+from boostne.progress import Progress, ProgressCallback, silent
 from boostne.visualization.layout import flat_map
 from boostne.visualization.palette import LIGHT
 
@@ -64,9 +64,9 @@ def prepare(folder: Path) -> Files:
     return files
 
 
-def compute(report: Report = silent) -> Result:
+def compute(report: ProgressCallback = silent) -> Result:
     """Embed the digits at eight levels and at one, and score both beside the pixels themselves."""
-    report(Progress("digits", 0.0, "10 nearest neighbours of 1,797 images"))
+    report(Progress("digits", 0.0, "10 nearest neighbors of 1,797 images"))
     data = load_dataset("digits")
     boosted = BoostNE(dimensions=128, levels=8).fit(data.graph, progress=report)
     single = BoostNE(dimensions=128, levels=1).fit(data.graph, progress=report)
@@ -98,7 +98,7 @@ def can_draw() -> bool:
     return True
 
 
-def draw(result: Result, path: Path, report: Report = silent) -> None:
+def draw(result: Result, path: Path, report: ProgressCallback = silent) -> None:
     """Draw the map of the digits beside the norm of the residual after each level."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -117,9 +117,9 @@ def draw(result: Result, path: Path, report: Report = silent) -> None:
 def _draw_map(axes: Any, places: NDArray[np.float64], digits: NDArray[np.int64]) -> None:
     from matplotlib.patheffects import withStroke
 
-    for digit, colour in enumerate(LIGHT):
-        axes.scatter(*places[digits == digit].T, s=13, color=colour, alpha=0.75, linewidths=0)
-    for digit, colour in enumerate(LIGHT):
+    for digit, color in enumerate(LIGHT):
+        axes.scatter(*places[digits == digit].T, s=13, color=color, alpha=0.75, linewidths=0)
+    for digit, color in enumerate(LIGHT):
         axes.annotate(
             str(digit),
             _middle(places[digits == digit]),
@@ -127,13 +127,13 @@ def _draw_map(axes: Any, places: NDArray[np.float64], digits: NDArray[np.int64])
             va="center",
             fontsize=26,
             fontweight="bold",
-            color=colour,
+            color=color,
             path_effects=[withStroke(linewidth=6, foreground="white", alpha=0.9)],
         )
     _title(
         axes,
         "Handwritten digits, placed by their links alone",
-        "each dot is an image; the colours, its true digit, were not used",
+        "each dot is an image; the colors, its true digit, were not used",
     )
     axes.set_aspect("equal", adjustable="datalim")
     axes.margins(0.02)

@@ -12,7 +12,7 @@ import click
 from boostne.cli.command import Command, debug_option, quiet_option
 from boostne.cli.screen import Screen, duration, print_table
 from boostne.cli.session import session_of
-from boostne.progress import Progress, Report
+from boostne.progress import Progress, ProgressCallback
 
 if TYPE_CHECKING:
     from boostne.reproduction import Reproduction
@@ -135,7 +135,7 @@ def _write_pages(folder: Path, screen: Screen) -> Path:
 
 
 @contextmanager
-def _progress(screen: Screen) -> Iterator[Report]:
+def _progress(screen: Screen) -> Iterator[ProgressCallback]:
     """Show a bar on a terminal; elsewhere a line now and then, since this takes long."""
     if screen.quiet or sys.stderr.isatty():
         with screen.progress() as report:
@@ -168,7 +168,7 @@ def _print_scores(found: "Reproduction") -> None:
             lines: list[list[str]] = []
             for name in dict.fromkeys(row_name(row) for row in rows):
                 lines += _lines(name, [row for row in rows if row_name(row) == name])
-            click.echo(f"{dataset}, {title}, by the per cent of labelled nodes to train on")
+            click.echo(f"{dataset}, {title}, by the per cent of labeled nodes to train on")
             print_table(["", *map(str, ratios)], lines, right=tuple(range(1, 1 + len(ratios))))
             click.echo()
     if found.shortfalls:

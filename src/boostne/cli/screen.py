@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from boostne.progress import Progress, Report, silent
+from boostne.progress import Progress, ProgressCallback, silent
 
 _MINUTE, _HOUR = 60, 3600
 _FEW_SECONDS = 10
@@ -30,7 +30,7 @@ class Screen:
             self._live.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     @contextmanager
-    def progress(self) -> Iterator[Report]:
+    def progress(self) -> Iterator[ProgressCallback]:
         """Show a bar for each stage that is reported; nothing with ``--quiet`` or without a terminal."""
         if self.quiet or not sys.stderr.isatty():
             yield silent

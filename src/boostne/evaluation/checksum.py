@@ -31,7 +31,7 @@ def embedding_sha256(embedding: Embedding) -> str:
 
 
 def labels_sha256(labels: Labels) -> str:
-    """Return a SHA-256 of the labelled nodes and their labels; the order of nodes and of classes does not matter.
+    """Return a SHA-256 of the labeled nodes and their labels; the order of nodes and of classes does not matter.
 
     Examples
     --------
@@ -39,9 +39,9 @@ def labels_sha256(labels: Labels) -> str:
     >>> labels_sha256(as_labels({1: "x", 2: ["y", "x"]})) == labels_sha256(as_labels({2: ["x", "y"], 1: "x", 3: []}))
     True
     """
-    labelled = np.flatnonzero(np.diff(labels.matrix.indptr))
+    labeled = np.flatnonzero(np.diff(labels.matrix.indptr))
     used = np.unique(labels.matrix.indices)
-    rows = labelled[_by_id(labels.nodes[labelled])]
+    rows = labeled[_by_id(labels.nodes[labeled])]
     columns = used[_by_id(labels.classes[used])]
     matrix = labels.matrix[rows][:, columns].tocsr()
     matrix.sort_indices()

@@ -1,6 +1,6 @@
 """Node classification, the way the literature scores embeddings.
 
-The labelled nodes are split at random into training and test nodes. On the training nodes one logistic
+The labeled nodes are split at random into training and test nodes. On the training nodes one logistic
 regression per label (liblinear) learns that label from the vectors. A test node with l labels is then given
 the l most probable ones (rule "top-k"; DeepWalk, NetMF and the BoostNE paper score so), or all labels of
 probability at least ½ (rule "threshold"). Micro- and Macro-F1 compare the given labels with the true ones.
@@ -40,7 +40,7 @@ def evaluate(
 ) -> Evaluation:
     """Score an embedding by node classification.
 
-    Vectors and labels are joined on node ids. The splits depend only on the ids of the labelled nodes and on
+    Vectors and labels are joined on node ids. The splits depend only on the ids of the labeled nodes and on
     `seed`, so the scores of two embeddings are paired. The training nodes for 10 % are among those for 20 %.
 
     Parameters
@@ -49,13 +49,13 @@ def evaluate(
         The rows of a bare array are the nodes 0 … n-1.
     labels : Labels, or anything that :func:`boostne.as_labels` takes
     train : float or iterable of float
-        Per cent of the labelled nodes to train on, each between 0 and 100.
+        Per cent of the labeled nodes to train on, each between 0 and 100.
     repeats : int, default 10
         Random splits per ratio.
     seed : int, default 0
         Seed of the random splits.
     C : float, default 1.0
-        Inverse strength of the classifier's regularisation.
+        Inverse strength of the classifier's regularization.
     rule : {"top-k", "threshold"}, default "top-k"
         See the text above. "top-k" uses the true number of labels of each test node.
     n_jobs : int, optional
@@ -96,7 +96,7 @@ def evaluate(
         seed=int(seed),
         C=float(C),
         rule=rule,
-        n_labelled=len(task.present),
+        n_labeled=len(task.present),
         n_without_vector=int(np.count_nonzero(~task.present)),
         n_classes=task.indicator.shape[1],
         embedding_sha256=embedding_sha256(vectors),
@@ -106,7 +106,7 @@ def evaluate(
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """The labelled nodes in the order of their ids: what is to be learned from what."""
+    """The labeled nodes in the order of their ids: what is to be learned from what."""
 
     vectors: NDArray[np.float64]
     indicator: NDArray[np.bool_]
@@ -120,17 +120,17 @@ class Task:
         training, test = (part[self.present[part]] for part in (shuffled[:cut], shuffled[cut:]))
         if not len(training) or not len(test):
             side = "test" if len(training) else "training"
-            raise ParameterError(f"train = {ratio:g} (per cent) of {n} labelled nodes leaves no {side} node")
+            raise ParameterError(f"train = {ratio:g} (per cent) of {n} labeled nodes leaves no {side} node")
         return training, test
 
 
 def join(embedding: Embedding, labels: Labels) -> Task:
-    """Find the vector of every labelled node; warn of those that have none, on behalf of the caller's caller."""
-    labelled = np.flatnonzero(np.diff(labels.matrix.indptr))
-    if not len(labelled):
+    """Find the vector of every labeled node; warn of those that have none, on behalf of the caller's caller."""
+    labeled = np.flatnonzero(np.diff(labels.matrix.indptr))
+    if not len(labeled):
         raise ParameterError(f"no node carries a label: got {labels!r}")
-    _, (rank,) = encode(labels.nodes[labelled])
-    order = labelled[np.argsort(rank)]
+    _, (rank,) = encode(labels.nodes[labeled])
+    order = labeled[np.argsort(rank)]
     ids, matrix = labels.nodes[order], labels.matrix[order]
     rows = positions(embedding.nodes, ids)
     present = rows >= 0
@@ -141,7 +141,7 @@ def join(embedding: Embedding, labels: Labels) -> Task:
         raise ParameterError(f"labels must have at least two classes, got {show(labels.classes)}")
     if not present.all():
         warn(
-            f"{np.count_nonzero(~present)} of {len(ids)} labelled nodes have no vector and are left out: "
+            f"{np.count_nonzero(~present)} of {len(ids)} labeled nodes have no vector and are left out: "
             f"{show(ids[~present])}",
             stacklevel=3,
         )
@@ -151,7 +151,7 @@ def join(embedding: Embedding, labels: Labels) -> Task:
 
 
 def _no_overlap(embedding: Embedding, ids: NDArray[Any]) -> str:
-    message = "no labelled node has a vector: "
+    message = "no labeled node has a vector: "
     message += f"the embedding holds {show(embedding.nodes)}, the labels {show(ids)}"
     if {embedding.nodes.dtype.kind, ids.dtype.kind} == {"i", "U"}:
         message += "; one of them has integers, the other strings: convert one side"
@@ -178,7 +178,7 @@ def one_vs_rest(
     """Learn each column of `indicator` by itself and return the log-odds of each label for the test nodes.
 
     These are the logits of ``OneVsRestClassifier(LogisticRegression(solver="liblinear")).predict_proba``,
-    which does not normalise for an indicator matrix. So the order of the labels is the same, and ½ is 0 here.
+    which does not normalize for an indicator matrix. So the order of the labels is the same, and ½ is 0 here.
     All labels are predicted in one matrix product.
 
     Returns

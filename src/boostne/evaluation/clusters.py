@@ -24,14 +24,14 @@ def evaluate_clusters(
     *,
     repeats: int = 10,
     seed: int = 0,
-    normalise: bool = True,
+    normalize: bool = True,
     starts: int = 10,
     n_jobs: int | None = None,
 ) -> "ClusterEvaluation":
     """Score an embedding by clustering.
 
     k-means, with k the number of classes, groups the nodes by their vectors. The groups C are compared with the
-    classes Y by normalised mutual information, ``NMI = 2 I(C, Y) / (H(C) + H(Y))``, and by the adjusted Rand
+    classes Y by normalized mutual information, ``NMI = 2 I(C, Y) / (H(C) + H(Y))``, and by the adjusted Rand
     index, the share of pairs of nodes that both put together or both keep apart, shifted and scaled so that
     chance gives 0 and agreement 1. (NMI is not adjusted: chance gives more than 0, the more classes the more.)
 
@@ -46,7 +46,7 @@ def evaluate_clusters(
         Runs of k-means.
     seed : int, default 0
         Seed of the runs.
-    normalise : bool, default True
+    normalize : bool, default True
         Scale the vectors to length 1, so that directions count and degrees do not. Zero vectors stay zero.
     starts : int, default 10
         Random starts (k-means++) within a run; the one with the least sum of squares counts.
@@ -64,7 +64,7 @@ def evaluate_clusters(
     >>> result.mean("nmi"), result.mean("ari")
     (np.float64(1.0), np.float64(1.0))
     """
-    from sklearn.preprocessing import normalize
+    from sklearn.preprocessing import normalize as scaled_to_unit_norm
     from threadpoolctl import threadpool_limits
 
     check_repeats(repeats, seed)
@@ -76,7 +76,7 @@ def evaluate_clusters(
     several = task.indicator.sum(axis=1) > 1
     used = task.present & ~several
     truth, k = _classes(task.indicator[used], int(np.count_nonzero(several)))
-    vectors = normalize(task.vectors[used]) if normalise else task.vectors[used]
+    vectors = scaled_to_unit_norm(task.vectors[used]) if normalize else task.vectors[used]
 
     def score(repeat: int) -> tuple[float, ...]:
         return repeat, *_score(vectors, truth, k, starts, _seed(seed, repeat))
@@ -87,7 +87,7 @@ def evaluate_clusters(
         scores=np.array(rows, dtype=CLUSTER_SCORE),
         repeats=int(repeats),
         seed=int(seed),
-        normalise=bool(normalise),
+        normalize=bool(normalize),
         starts=int(starts),
         n_nodes=len(truth),
         n_multilabel=int(np.count_nonzero(several)),
@@ -106,12 +106,12 @@ class ClusterEvaluation(Scores):
     ----------
     scores : structured array
         One row per run of k-means: ``repeat``, ``nmi``, ``ari``.
-    repeats, seed, normalise, starts
+    repeats, seed, normalize, starts
         As given to :func:`boostne.evaluate_clusters`.
     n_nodes : int
         Nodes that were clustered: those with a vector and exactly one label.
     n_multilabel, n_without_vector : int
-        Labelled nodes with several labels, and those without a vector; both are left out.
+        Labeled nodes with several labels, and those without a vector; both are left out.
     n_classes : int
         Classes of the clustered nodes, and clusters.
     embedding_sha256, labels_sha256 : str
@@ -120,7 +120,7 @@ class ClusterEvaluation(Scores):
 
     metrics: ClassVar[dict[str, str]] = {"nmi": "NMI", "ari": "ARI"}
 
-    normalise: bool
+    normalize: bool
     starts: int
     n_nodes: int
     n_multilabel: int
@@ -144,10 +144,10 @@ class ClusterEvaluation(Scores):
             "seed": self.seed,
             "repeats": self.repeats,
             "starts": self.starts,
-            "normalise": self.normalise,
+            "normalize": self.normalize,
             "nodes": self.n_nodes,
             "nodes_with_several_labels": self.n_multilabel,
-            "labelled_nodes_without_vector": self.n_without_vector,
+            "labeled_nodes_without_vector": self.n_without_vector,
             "classes": self.n_classes,
             "embedding_sha256": self.embedding_sha256,
             "labels_sha256": self.labels_sha256,
@@ -160,7 +160,7 @@ class ClusterEvaluation(Scores):
         nodes = f"{self.n_nodes} nodes with one label"
         if self.n_multilabel:
             nodes += f" ({self.n_multilabel} with several are left out)"
-        vectors = "vectors of length 1" if self.normalise else "vectors as they are"
+        vectors = "vectors of length 1" if self.normalize else "vectors as they are"
         runs = f"{self.repeats} runs (seed {self.seed}), the best of {self.starts} starts each"
         return f"{nodes}; k-means, k = {self.n_classes} classes, {vectors}; {runs}"
 
@@ -169,7 +169,7 @@ def _classes(indicator: NDArray[np.bool_], n_several: int) -> tuple[NDArray[np.i
     """Return the class of each node and the number of classes that occur."""
     if not len(indicator):
         raise ParameterError(
-            f"no node has a vector and exactly one label ({n_several} labelled nodes have several), and "
+            f"no node has a vector and exactly one label ({n_several} labeled nodes have several), and "
             "clusters do not overlap; evaluate() scores nodes with several labels"
         )
     distinct, truth = np.unique(indicator.argmax(axis=1), return_inverse=True)

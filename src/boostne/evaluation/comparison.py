@@ -278,8 +278,8 @@ _MUST_AGREE = {
     "train": "train",
     "repeats": "repeats",
     "rule": "the rule",
-    "n_labelled": "the number of labelled nodes",
-    "n_without_vector": "the number of labelled nodes without a vector",
+    "n_labeled": "the number of labeled nodes",
+    "n_without_vector": "the number of labeled nodes without a vector",
     "n_classes": "the number of classes",
     "labels_sha256": "the checksum of nodes and labels",
 }

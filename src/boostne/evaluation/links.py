@@ -41,7 +41,7 @@ OPERATORS = {
     "l2": "logistic regression on |x_u - x_v|²",
 }
 CLASSIFIER = (
-    "logistic regression, liblinear, L2, C = 1, on standardised features; for the operators that learn"
+    "logistic regression, liblinear, L2, C = 1, on standardized features; for the operators that learn"
 )
 _LEARNED = ("hadamard", "average", "l1", "l2")
 # A logistic regression with some hundred weights gains nothing from more, and its features fill the memory.
@@ -67,7 +67,7 @@ def evaluate_links(
     - "hadamard", "average", "l1", "l2": by a logistic regression on ``x_u · x_v``, ``(x_u + x_v) / 2``,
       ``|x_u - x_v|`` or ``|x_u - x_v|²``, entry by entry. It learns from the training edges (at most 100,000
       of them, drawn at random) and as many other non-edges, which are neither edges nor test pairs. The
-      features are standardised first, so that the scale of the vectors does not matter; C = 1.
+      features are standardized first, so that the scale of the vectors does not matter; C = 1.
 
     Parameters
     ----------

@@ -97,14 +97,14 @@ class Evaluation(Scores):
     Attributes
     ----------
     scores : structured array
-        One row per split: ``ratio`` (per cent of the labelled nodes in training), ``repeat``, ``micro``,
+        One row per split: ``ratio`` (per cent of the labeled nodes in training), ``repeat``, ``micro``,
         ``macro`` (F1), and ``absent``, the number of classes without a training node: their probability is 0.
         The means are over the repeats of each ratio.
     train : tuple of float
         The ratios.
     repeats, seed, C, rule
         As given to :func:`boostne.evaluate`.
-    n_labelled : int
+    n_labeled : int
         Nodes with at least one label.
     n_without_vector : int
         Those of them that the embedding does not hold; they are left out.
@@ -118,7 +118,7 @@ class Evaluation(Scores):
     train: tuple[float, ...]
     C: float
     rule: Rule
-    n_labelled: int
+    n_labeled: int
     n_without_vector: int
     n_classes: int
     embedding_sha256: str
@@ -146,8 +146,8 @@ class Evaluation(Scores):
             "rule": self.rule,
             "seed": self.seed,
             "repeats": self.repeats,
-            "labelled_nodes": self.n_labelled,
-            "labelled_nodes_without_vector": self.n_without_vector,
+            "labeled_nodes": self.n_labeled,
+            "labeled_nodes_without_vector": self.n_without_vector,
             "classes": self.n_classes,
             "embedding_sha256": self.embedding_sha256,
             "labels_sha256": self.labels_sha256,
@@ -160,7 +160,7 @@ class Evaluation(Scores):
         }
 
     def _protocol(self) -> str:
-        nodes = f"{self.n_labelled - self.n_without_vector} labelled nodes, {self.n_classes} classes"
+        nodes = f"{self.n_labeled - self.n_without_vector} labeled nodes, {self.n_classes} classes"
         return f"{nodes}; {self.repeats} random splits a ratio (seed {self.seed}); {RULES[self.rule]}"
 
 

@@ -1,4 +1,4 @@
-"""Boosted non-negative matrix factorisation, written once for every engine.
+"""Boosted non-negative matrix factorization, written once for every engine.
 
 With ``R_1 = X``, level i solves ``min_{U,V >= 0} ||R_i - U V||_F^2`` and leaves ``R_{i+1} = max(R_i - U_i V_i, 0)``
 to the next: equations 3 and 4 of Li, Wu and Liu, "Multi-Level Network Embedding with Boosted Low-Rank Matrix
@@ -97,7 +97,7 @@ def boost(
     progress: Progress | None = None,
     finished: Sequence[Level] = (),
 ) -> Iterator[Level]:
-    """Factorise what the engine holds, level by level.
+    """Factorize what the engine holds, level by level.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def boost(
     settings : Settings
         How each level is solved.
     levels : int
-        k. Once nothing is left to factorise, the levels that remain are zero.
+        k. Once nothing is left to factorize, the levels that remain are zero.
     start : callable
         ``start(level)`` gives the V that a level starts from, level counted from 0.
     progress : callable, optional
@@ -150,7 +150,7 @@ def _solve(
     while True:
         try:
             context = engine.begin(start(level))
-            history, n_iter, gram_u = _factorise(
+            history, n_iter, gram_u = _factorize(
                 engine, context, settings, lambda *at: progress and progress(level, *at)
             )
             engine.scale(context, balance(gram_u, context.gram))
@@ -162,8 +162,8 @@ def _solve(
 def balance(gram_u: NDArray[np.float64], gram_v: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return what to multiply U's columns by, and divide V's by, for equal norms; ``U V^T`` stays.
 
-    The factorisation fixes the product, not how its scale is shared. Equal shares make the embedding independent
-    of where the solver started, and a regularised classifier depends on them. A component without a share in the
+    The factorization fixes the product, not how its scale is shared. Equal shares make the embedding independent
+    of where the solver started, and a regularized classifier depends on them. A component without a share in the
     product gets 0.
 
     Parameters
@@ -177,7 +177,7 @@ def balance(gram_u: NDArray[np.float64], gram_v: NDArray[np.float64]) -> NDArray
     return np.asarray(np.sqrt(np.sqrt(quotient)))
 
 
-def _factorise(
+def _factorize(
     engine: Engine, context: Context, settings: Settings, progress: Callable[[int, float], object]
 ) -> tuple[NDArray[np.float64], int, NDArray[np.float64]]:
     """Solve one level; returns the objective after each pass that was kept, the number of passes, and ``U^T U``."""

@@ -1,7 +1,7 @@
 """The order in which the nodes of a large graph are worked on.
 
 A pass over X reads the rows of V that its columns name. Beyond a cache's size each of them is a wait for memory, unless
-neighbours in the graph are neighbours in memory: so nodes are sorted by community, found by label propagation. The
+neighbors in the graph are neighbors in memory: so nodes are sorted by community, found by label propagation. The
 result is the same up to rounding, and up to which of equal entries a pruned row keeps; only its making is quicker.
 """
 

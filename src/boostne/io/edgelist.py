@@ -1,4 +1,4 @@
-"""Edge lists and adjacency lists as text: one edge, or one node and its neighbours, per line."""
+"""Edge lists and adjacency lists as text: one edge, or one node and its neighbors, per line."""
 
 from itertools import islice
 from pathlib import Path
@@ -67,7 +67,7 @@ def read_adjlist(
     duplicates: Duplicates,
     self_loops: SelfLoops,
 ) -> Graph:
-    """Read a graph from lines that hold a node and its neighbours; a node may stand alone."""
+    """Read a graph from lines that hold a node and its neighbors; a node may stand alone."""
     text = read_text(path, delimiter, comments)
     rows = []
     for number, fields in text.rows():
@@ -180,7 +180,7 @@ def _problem(fields: list[str], text: TextFile, layout: _Layout) -> str | None:
     if len(fields) != layout.width:
         return (
             f"{len(fields)} columns where the lines above have {layout.width} ({_short(fields)}): mend the "
-            "line, or name the delimiter with delimiter=; format='adjlist' reads a node and its neighbours"
+            "line, or name the delimiter with delimiter=; format='adjlist' reads a node and its neighbors"
         )
     if not fields[layout.source] or not fields[layout.target]:
         return f"an empty node id ({_short(fields)}): fill it in or remove the line"

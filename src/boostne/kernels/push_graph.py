@@ -14,7 +14,7 @@ class PushGraph:
     Attributes
     ----------
     indptr, indices : ndarray of int64 and int32
-        Neighbours of node i: ``indices[indptr[i]:indptr[i + 1]]``.
+        Neighbors of node i: ``indices[indptr[i]:indptr[i + 1]]``.
     weights : ndarray or None
         Of the edges; None where all are 1.
     inverse_degree : ndarray

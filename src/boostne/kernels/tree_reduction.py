@@ -43,7 +43,7 @@ def most_nodes(first: int, count: int) -> int:
 
 
 def join(left: list[Part], right: list[Part]) -> list[Part]:
-    """Add what can be added of two neighbouring runs of shards; neither is changed."""
+    """Add what can be added of two neighboring runs of shards; neither is changed."""
     parts: list[Part] = []
     for part in [*left, *right]:
         node = part

@@ -5,7 +5,7 @@ from boostne.matrices.deepwalk.exact import WalkColumns, exact_deepwalk
 from boostne.matrices.deepwalk.push import BoundedColumns, PushRows, push_deepwalk
 from boostne.matrices.deepwalk.spectral import component_eigenpairs, spectral_deepwalk, spectral_rows
 from boostne.matrices.grarep import StepRows, grarep
-from boostne.matrices.hope import adamic_adar, common_neighbours, hope, katz, rooted_pagerank
+from boostne.matrices.hope import adamic_adar, common_neighbors, hope, katz, rooted_pagerank
 from boostne.matrices.line import line
 from boostne.matrices.modularity import modularity
 from boostne.matrices.node2vec import node2vec
@@ -17,7 +17,7 @@ __all__ = [
     "WalkColumns",
     "adamic_adar",
     "adjacency",
-    "common_neighbours",
+    "common_neighbors",
     "component_eigenpairs",
     "exact_deepwalk",
     "grarep",

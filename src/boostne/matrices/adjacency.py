@@ -1,4 +1,4 @@
-"""The edges themselves, as they are (Graph Factorization) and normalised (Spectral Clustering)."""
+"""The edges themselves, as they are (Graph Factorization) and normalized (Spectral Clustering)."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""HOPE's proximities, ``M = M_g^-1 M_l``: Katz, rooted PageRank, common neighbours, Adamic-Adar.
+"""HOPE's proximities, ``M = M_g^-1 M_l``: Katz, rooted PageRank, common neighbors, Adamic-Adar.
 
 No inverse is formed. Where ``M_g = I - B`` with ``B >= 0``, a product with ``M_g^-1`` is the series
 ``x + B x + B^2 x + …``, cut off where ``B^k`` no longer counts.
@@ -17,8 +17,8 @@ from boostne.errors import ParameterError
 from boostne.graph import Graph, check_choice
 from boostne.matrices.adjacency import transition
 
-Similarity = Literal["katz", "pagerank", "common-neighbours", "adamic-adar"]
-SIMILARITIES: tuple[str, ...] = ("katz", "pagerank", "common-neighbours", "adamic-adar")
+Similarity = Literal["katz", "pagerank", "common-neighbors", "adamic-adar"]
+SIMILARITIES: tuple[str, ...] = ("katz", "pagerank", "common-neighbors", "adamic-adar")
 
 SERIES_TOLERANCE = 1e-12  # of the largest row or column sum of B^k
 MOST_TERMS = 10_000
@@ -35,7 +35,7 @@ def hope(
     ================== ============ =========== ==================================================
     katz               I - β A      β A         walks from i to j, a step counting β
     pagerank           I - α S      (1 - α) I   chance that a walk from i ends at j; S = D^-1 A
-    common-neighbours  I            A A         paths of two steps from i to j
+    common-neighbors  I            A A         paths of two steps from i to j
     adamic-adar        I            A W A       the same, each over the degree of the node between
     ================== ============ =========== ==================================================
 
@@ -54,7 +54,7 @@ def hope(
 
     Returns
     -------
-    csr_array for common neighbours and Adamic-Adar, else LinearOperator
+    csr_array for common neighbors and Adamic-Adar, else LinearOperator
         Of shape (n, n), in float64, non-negative.
     """
     check_choice("similarity", similarity, SIMILARITIES)
@@ -62,7 +62,7 @@ def hope(
         return katz(graph, beta)
     if similarity == "pagerank":
         return rooted_pagerank(graph, alpha)
-    return common_neighbours(graph) if similarity == "common-neighbours" else adamic_adar(graph)
+    return common_neighbors(graph) if similarity == "common-neighbors" else adamic_adar(graph)
 
 
 def of_eigenvalues(
@@ -70,11 +70,11 @@ def of_eigenvalues(
 ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]] | None:
     """Return f with ``M = f(A)``, where there is one: then M has the eigenvectors of A, and f of its eigenvalues.
 
-    That is so without direction for Katz, ``f(λ) = β λ / (1 - β λ)``, and for common neighbours, ``f(λ) = λ^2``.
+    That is so without direction for Katz, ``f(λ) = β λ / (1 - β λ)``, and for common neighbors, ``f(λ) = λ^2``.
     """
-    if graph.directed or similarity not in ("katz", "common-neighbours"):
+    if graph.directed or similarity not in ("katz", "common-neighbors"):
         return None
-    if similarity == "common-neighbours":
+    if similarity == "common-neighbors":
         return np.square
     rate, _ = _katz_series(graph, beta)
     return lambda values: rate * values / (1 - rate * values)
@@ -106,14 +106,14 @@ def rooted_pagerank(graph: Graph, alpha: float = 0.5) -> LinearOperator:
     )
 
 
-def common_neighbours(graph: Graph) -> sparse.csr_array:
+def common_neighbors(graph: Graph) -> sparse.csr_array:
     """Return ``A A``: the nodes between i and j, counted by the weights of the two edges."""
     A = graph.adjacency.astype(np.float64)
     return (A @ A).tocsr()
 
 
 def adamic_adar(graph: Graph) -> sparse.csr_array:
-    """Return ``A W A`` with ``W_tt = 1 / Σ_j (A_tj + A_jt)``: common neighbours, those of high degree counting less.
+    """Return ``A W A`` with ``W_tt = 1 / Σ_j (A_tj + A_jt)``: common neighbors, those of high degree counting less.
 
     This is HOPE's form. Adamic and Adar divide by the logarithm of the degree.
     """

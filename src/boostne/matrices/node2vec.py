@@ -1,7 +1,7 @@
 """node2vec's connectivity matrix in closed form: DeepWalk's for walks that remember the node before.
 
 A second-order walk is a Markov chain over directed edges: having come from t to v, it is at the edge (t, v), and goes
-on to an edge (v, x) with a chance in proportion to ``A_vx``, times 1/p if x = t, 1 if t and x are neighbours, and 1/q
+on to an edge (v, x) with a chance in proportion to ``A_vx``, times 1/p if x = t, 1 if t and x are neighbors, and 1/q
 otherwise. With Y its stationary distribution and P^r the chances of r of its steps,
 
 ``X_wc = log max( (1/2T) Σ_{r=1..T} ( Σ_u Y_wu P^r_cwu + Σ_u Y_cu P^r_wcu ) / ( b · Σ_u Y_wu · Σ_u Y_cu ) , 1 )``
@@ -28,7 +28,7 @@ from boostne.matrices.source import Piece, RowCollector, blocks_in_order, log_ab
 from boostne.memory import check_memory
 
 BLOCK_BYTES = 1 << 24  # of the dense columns that one thread holds
-MERGED_EDGES = 1 << 22  # neighbours that are compared at a time when triangles are listed
+MERGED_EDGES = 1 << 22  # neighbors that are compared at a time when triangles are listed
 MAX_WORK = 1e12  # multiplications; some ten minutes on two cores
 PRECISION = 1e-13  # of Y, which sums to 1
 RESTART = 100  # steps of GMRES in a round
@@ -183,7 +183,7 @@ def _numbered(A: sparse.csr_array) -> sparse.csr_array:
 
 
 def _triangles(graph: Graph) -> sparse.csr_array:
-    """Return ``A_vx`` for each edge (u, v) and each edge (v, x) whose x is a neighbour of u, but not u itself."""
+    """Return ``A_vx`` for each edge (u, v) and each edge (v, x) whose x is a neighbor of u, but not u itself."""
     A = graph.adjacency.astype(np.float64)
     numbers = _numbered(A)
     others = _numbered(graph.without_self_loops().adjacency).astype(bool)
@@ -202,7 +202,7 @@ def _triangles(graph: Graph) -> sparse.csr_array:
 
 
 def _check_size(graph: Graph, window: int) -> None:
-    """Refuse a graph whose edges have too many neighbours in common, from above."""
+    """Refuse a graph whose edges have too many neighbors in common, from above."""
     A = graph.adjacency
     degrees = np.diff(A.indptr).astype(np.int64)
     common = int(np.minimum(np.repeat(degrees, degrees), degrees[A.indices]).sum())
@@ -215,5 +215,5 @@ def _check_size(graph: Graph, window: int) -> None:
     if work > MAX_WORK:
         raise ParameterError(
             f"connectivity='node2vec' is exact and meant for small graphs: the {A.nnz:,} directed edges of this one "
-            f"have up to {common:,} neighbours in common, which takes some {work:.0e} operations. {remedy}"
+            f"have up to {common:,} neighbors in common, which takes some {work:.0e} operations. {remedy}"
         )

@@ -15,12 +15,12 @@ from boostne.embedding import Embedding
 from boostne.errors import GraphError
 from boostne.graph import Graph
 from boostne.interop import as_graph
-from boostne.progress import Report, silent
+from boostne.progress import ProgressCallback, silent
 
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a method honours; ``boostne methods`` prints it.
+    """What a method honors; ``boostne methods`` prints it.
 
     Attributes
     ----------
@@ -56,10 +56,10 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
     embedding_: Embedding
 
     @abstractmethod
-    def _fit(self, graph: Graph, report: Report) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def _fit(self, graph: Graph, report: ProgressCallback) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Return the vectors of the graph's nodes, (n, d), and the width of each level."""
 
-    def fit(self, X: Any, y: object = None, *, progress: Report = silent) -> Self:  # noqa: ARG002
+    def fit(self, X: Any, y: object = None, *, progress: ProgressCallback = silent) -> Self:  # noqa: ARG002
         """Embed the nodes of a graph.
 
         Parameters
@@ -81,7 +81,7 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
         self.n_features_in_ = graph.n_nodes
         return self
 
-    def fit_transform(self, X: Any, y: object = None, *, progress: Report = silent) -> NDArray[Any]:
+    def fit_transform(self, X: Any, y: object = None, *, progress: ProgressCallback = silent) -> NDArray[Any]:
         """Embed the nodes of a graph and return their vectors; row i belongs to ``embedding_.nodes[i]``."""
         return self.fit(X, y, progress=progress).embedding_.vectors
 
@@ -118,9 +118,9 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
         return tags
 
 
-def _those_that(honour: str) -> str:
-    """Names of the methods that honour weights or direction."""
+def _those_that(honor: str) -> str:
+    """Names of the methods that honor weights or direction."""
     from boostne.models import METHODS
 
-    found = [method.__name__ for method in METHODS.values() if getattr(method.capabilities, honour)]
+    found = [method.__name__ for method in METHODS.values() if getattr(method.capabilities, honor)]
     return " or ".join(found)

@@ -1,4 +1,4 @@
-"""BoostNE: a multi-level embedding by boosted non-negative matrix factorisation."""
+"""BoostNE: a multi-level embedding by boosted non-negative matrix factorization."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ from boostne.models.loading import AUTO, Loading
 from boostne.models.resuming import open_checkpoint
 from boostne.models.targets import DEEPWALK, NODE2VEC, Connectivity, Options, build_target, check_name
 from boostne.models.walk_matrix import Form, WalkMatrix, WalkOptions
-from boostne.progress import Progress, Report, silent
+from boostne.progress import Progress, ProgressCallback, silent
 from boostne.validation import check_dtype, check_integer, check_number, seed_from
 
 if TYPE_CHECKING:
@@ -50,10 +50,10 @@ class BoostNE(NodeEmbedder):
     dimensions : int, default=128
         d, the length of a vector; a multiple of ``levels``.
     levels : int, default=8
-        k. With one level this is NetMF with a non-negative factorisation.
+        k. With one level this is NetMF with a non-negative factorization.
     connectivity : str, matrix or callable, default="deepwalk"
         X: "deepwalk", "node2vec" (small graphs), "line", "grarep", "adjacency", "normalized" (adjacency),
-        "common-neighbours", "adamic-adar", "katz" or "pagerank"; in Python also a matrix, (n, n), or a
+        "common-neighbors", "adamic-adar", "katz" or "pagerank"; in Python also a matrix, (n, n), or a
         function that makes one from a graph. No entry may be negative.
     window : int, default=10
         T, the longest random walk that counts; for "grarep" the number of its steps. Other matrices have none.
@@ -110,7 +110,7 @@ class BoostNE(NodeEmbedder):
     embedding_ : Embedding
         Vectors (n, d) with the ids of their nodes; row i belongs to ``embedding_.nodes[i]``.
     context_ : ndarray of shape (n, d)
-        ``[V_1^T … V_k^T]``: the vectors of nodes as context, where ``embedding_`` has them as centre.
+        ``[V_1^T … V_k^T]``: the vectors of nodes as context, where ``embedding_`` has them as center.
     levels_ : list of ndarray
         ``U_1 … U_k``, each (n, d / k): views into the embedding.
     residual_norms_ : ndarray of shape (k + 1,)
@@ -132,7 +132,7 @@ class BoostNE(NodeEmbedder):
     -----
     **Differences from the paper.** The paper leaves the solver open ("coordinate descent, projected
     gradient"); here it is HALS with extrapolation, started at random. Columns of U and V are scaled to equal
-    norms, which the paper does not mention and a regularised classifier feels. X averages the powers 1 to T of
+    norms, which the paper does not mention and a regularized classifier feels. X averages the powers 1 to T of
     S, as NetMF does, where the paper's sum has lost its upper limit. In the spectral form each
     connected component is solved by itself.
 
@@ -206,8 +206,8 @@ class BoostNE(NodeEmbedder):
         self.threads = threads
         self.random_state = random_state
 
-    def connectivity_matrix(self, X: Any, *, progress: Report = silent) -> sparse.csr_array:
-        """Return the connectivity matrix of a graph, as :meth:`fit` would factorise it."""
+    def connectivity_matrix(self, X: Any, *, progress: ProgressCallback = silent) -> sparse.csr_array:
+        """Return the connectivity matrix of a graph, as :meth:`fit` would factorize it."""
         graph = self._check_graph(X)
         self._check_parameters(graph)
         return self._connectivity(graph, progress, seed_from(self.random_state))
@@ -232,7 +232,7 @@ class BoostNE(NodeEmbedder):
         sample = Sample(target, time.perf_counter() - begin)
         return estimate(sample, self._workload(graph), self._kernels(), form="exact")
 
-    def fit_to_parts(self, X: Any, folder: str | Path, *, progress: Report = silent) -> list[Path]:
+    def fit_to_parts(self, X: Any, folder: str | Path, *, progress: ProgressCallback = silent) -> list[Path]:
         """Embed on a cluster whose workers write the vectors: for embeddings that do not fit this machine.
 
         Each worker writes the vectors of its rows as a Parquet file, ``part-00000.parquet`` and so on;
@@ -273,7 +273,7 @@ class BoostNE(NodeEmbedder):
                 progress(Progress("writing", 0.0, "on the workers"))
                 return cast("DaskEngine", engine).write_parts(parts, ordered.graph.nodes, self.levels)
 
-    def _fit(self, graph: Graph, report: Report) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def _fit(self, graph: Graph, report: ProgressCallback) -> tuple[NDArray[Any], NDArray[np.int64]]:
         self._check_parameters(graph)
         seed = seed_from(self.random_state)
         checkpoint = open_checkpoint(self, graph, seed)
@@ -292,7 +292,7 @@ class BoostNE(NodeEmbedder):
         return vectors, np.full(self.levels, self._settings().components)
 
     def _boosted(
-        self, engine: Engine, loading: Loading, report: Report, finished: Sequence[Level] = ()
+        self, engine: Engine, loading: Loading, report: ProgressCallback, finished: Sequence[Level] = ()
     ) -> Iterator[Level]:
         settings = self._settings()
         drawn = random_start(loading.seed, engine, settings.components)
@@ -329,7 +329,7 @@ class BoostNE(NodeEmbedder):
         self.residual_norms_ = np.append(self.residual_norms_, level.residual_norm)
         self.nnz_ = np.append(self.nnz_, level.nnz)
 
-    def _level_report(self, n_nodes: int, report: Report) -> LevelProgress:
+    def _level_report(self, n_nodes: int, report: ProgressCallback) -> LevelProgress:
         done = 0.0
 
         def tell(level: int, n_iter: int, objective: float) -> None:
@@ -409,7 +409,7 @@ class BoostNE(NodeEmbedder):
         options = Options(self.window, self.negative, self._threads(), self.dtype, self.p, self.q)
         return build_target(self.connectivity, graph, options)
 
-    def _connectivity(self, graph: Graph, report: Report, seed: int) -> sparse.csr_array:
+    def _connectivity(self, graph: Graph, report: ProgressCallback, seed: int) -> sparse.csr_array:
         loading = Loading(self, Ordered(graph), report, seed)
         X = loading.matrix()
         self._note(loading)
@@ -420,7 +420,7 @@ class BoostNE(NodeEmbedder):
         self.approximation_, self.dropped_mass_ = choice.form, loading.dropped
         self.epsilon_, self.max_per_row_ = choice.epsilon, choice.max_per_row
 
-    def _in_order(self, graph: Graph, report: Report = silent) -> Ordered:
+    def _in_order(self, graph: Graph, report: ProgressCallback = silent) -> Ordered:
         """Return the graph as it is worked on; a matrix or a function knows the nodes in their own order only."""
         if graph.n_nodes < ORDERED_FROM or not isinstance(self.connectivity, str):
             return Ordered(graph)

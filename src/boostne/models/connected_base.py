@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from boostne.errors import ParameterError
 from boostne.graph import Graph
 from boostne.models.base import NodeEmbedder
-from boostne.progress import Report
+from boostne.progress import ProgressCallback
 from boostne.validation import check_dtype, check_integer, seed_from
 
 
@@ -24,7 +24,7 @@ class ConnectedEmbedder(NodeEmbedder):
     random_state: Any
 
     @abstractmethod
-    def _embed(self, graph: Graph, seed: int, report: Report) -> NDArray[Any]:
+    def _embed(self, graph: Graph, seed: int, report: ProgressCallback) -> NDArray[Any]:
         """Return the vectors, (n, d), of a graph without isolated nodes."""
 
     def _widths(self) -> list[int]:
@@ -35,7 +35,7 @@ class ConnectedEmbedder(NodeEmbedder):
         check_integer("dimensions", self.dimensions, 1)
         check_dtype("dtype", self.dtype)
 
-    def _fit(self, graph: Graph, report: Report) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def _fit(self, graph: Graph, report: ProgressCallback) -> tuple[NDArray[Any], NDArray[np.int64]]:
         self._check_parameters()
         widths = self._widths()
         self._check_width(max(widths), graph)

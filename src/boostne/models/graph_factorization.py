@@ -10,7 +10,7 @@ from boostne.graph import Graph
 from boostne.matrices import adjacency
 from boostne.models.base import Capabilities
 from boostne.models.decomposed import DecompositionEmbedder
-from boostne.progress import Progress, Report
+from boostne.progress import Progress, ProgressCallback
 
 
 class GraphFactorization(DecompositionEmbedder):
@@ -42,7 +42,7 @@ class GraphFactorization(DecompositionEmbedder):
     penalty on ``||U||``. Here it is the problem as the paper on BoostNE has it, over all pairs and without a
     penalty. Its optimum is known and is what is computed, so there is neither a learning rate nor a number of
     epochs to choose. The vectors are multiplied by √n, where n counts the nodes that have an edge: the entries of
-    U shrink as the graph grows, and a regularised classifier sees nothing in them.
+    U shrink as the graph grows, and a regularized classifier sees nothing in them.
 
     References
     ----------
@@ -70,7 +70,7 @@ class GraphFactorization(DecompositionEmbedder):
         self.dtype = dtype
         self.random_state = random_state
 
-    def _embed(self, graph: Graph, seed: int, report: Report) -> NDArray[Any]:
+    def _embed(self, graph: Graph, seed: int, report: ProgressCallback) -> NDArray[Any]:
         report(Progress("eigenvectors", 0.0, f"{self.dimensions} of the adjacency"))
         A = adjacency(graph).astype(np.float64)
         self.eigenvalues_, Q = largest_eigenpairs(A, self.dimensions, seed=seed)

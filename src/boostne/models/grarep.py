@@ -1,4 +1,4 @@
-"""GraRep: one factorisation for each number of steps."""
+"""GraRep: one factorization for each number of steps."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from boostne.matrices import StepRows, grarep
 from boostne.memory import check_memory
 from boostne.models.base import Capabilities
 from boostne.models.decomposed import DecompositionEmbedder
-from boostne.progress import Progress, Report
+from boostne.progress import Progress, ProgressCallback
 from boostne.validation import check_integer, check_number
 
 SAMPLED_ROWS = 64
@@ -53,7 +53,7 @@ class GraRep(DecompositionEmbedder):
     -----
     The powers of S fill up, and with them X: up to n² entries for a walk of many steps (blogcatalog: up to a half of
     them). So one of ``X_1 … X_K`` is held at a time, as a sparse matrix, and the powers only by blocks of rows. Each X
-    starts from the edges again: that is ``K (K + 1) / 2`` products rather than K, less work than to factorise X.
+    starts from the edges again: that is ``K (K + 1) / 2`` products rather than K, less work than to factorize X.
 
     **Differences from the paper.** The paper does not say how the steps are weighed against each other when they are
     joined. Here each node's part from each step has norm 1, as LINE's orders have: a classifier with one penalty for
@@ -114,7 +114,7 @@ class GraRep(DecompositionEmbedder):
     def _widths(self) -> list[int]:
         return [self.dimensions // self.steps] * self.steps
 
-    def _embed(self, graph: Graph, seed: int, report: Report) -> NDArray[Any]:
+    def _embed(self, graph: Graph, seed: int, report: ProgressCallback) -> NDArray[Any]:
         width = self.dimensions // self.steps
         vectors = np.empty((graph.n_nodes, self.dimensions))
         self.singular_values_ = np.empty((self.steps, width))

@@ -12,7 +12,7 @@ from boostne.matrices import hope
 from boostne.matrices.hope import SIMILARITIES, Similarity, of_eigenvalues
 from boostne.models.base import Capabilities
 from boostne.models.decomposed import DecompositionEmbedder
-from boostne.progress import Progress, Report
+from boostne.progress import Progress, ProgressCallback
 from boostne.validation import check_number
 
 
@@ -26,7 +26,7 @@ class HOPE(DecompositionEmbedder):
     ----------
     dimensions : int, default=128
         d, the length of a vector; even.
-    similarity : {"katz", "pagerank", "common-neighbours", "adamic-adar"}, default="katz"
+    similarity : {"katz", "pagerank", "common-neighbors", "adamic-adar"}, default="katz"
         Which proximity: ``(I - β A)^-1 β A``, ``(1 - α) (I - α S)^-1``, ``A A`` or ``A W A``; see
         :func:`boostne.matrices.hope`.
     beta : float, optional
@@ -51,10 +51,10 @@ class HOPE(DecompositionEmbedder):
     -----
     **Differences from the paper.** The vectors are multiplied by √n, where n counts the nodes that have an edge:
     proximities such as the chance of ending at a node shrink as the graph grows, and with them the vectors, in
-    which a regularised classifier then sees nothing. HOPE's authors use a generalised singular value decomposition of
+    which a regularized classifier then sees nothing. HOPE's authors use a generalized singular value decomposition of
     ``(M_g, M_l)``; here ``M`` is an operator, whose products are summed series, and its singular vectors are
-    found directly; without direction, those of "katz" and "common-neighbours" are made from the eigenvectors of A.
-    They normalise the columns of the walk's matrix in rooted PageRank; here its rows are, so that entry (i, j) is the
+    found directly; without direction, those of "katz" and "common-neighbors" are made from the eigenvectors of A.
+    They normalize the columns of the walk's matrix in rooted PageRank; here its rows are, so that entry (i, j) is the
     chance of a walk from i. Without direction source and target are equal up to sign.
 
     References
@@ -119,7 +119,7 @@ class HOPE(DecompositionEmbedder):
     def _widths(self) -> list[int]:
         return [self.dimensions // 2] * 2
 
-    def _embed(self, graph: Graph, seed: int, report: Report) -> NDArray[Any]:
+    def _embed(self, graph: Graph, seed: int, report: ProgressCallback) -> NDArray[Any]:
         half = self.dimensions // 2
         report(Progress("vectors", 0.0, f"{half} pairs of singular vectors"))
         U, self.singular_values_, V = self._triplets(graph, half, seed)

@@ -1,4 +1,4 @@
-"""LINE: neighbours get similar vectors, and so do nodes with the same neighbours."""
+"""LINE: neighbors get similar vectors, and so do nodes with the same neighbors."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +12,7 @@ from boostne.kernels import get_kernels
 from boostne.kernels.skipgram import AliasTable, Edges, Noise, SkipGram, number_of_parts
 from boostne.models.base import Capabilities
 from boostne.models.connected_base import ConnectedEmbedder
-from boostne.progress import Progress, Report
+from boostne.progress import Progress, ProgressCallback
 from boostne.sampling.schedule import schedule
 from boostne.validation import check_integer, check_number
 
@@ -24,8 +24,8 @@ class LINE(ConnectedEmbedder):
 
     ``max  log σ(u_i · v_j) + Σ_j' log σ(-u_i · v_j')``,
 
-    once with ``v = u`` (first order: neighbours are similar) and once with contexts v of their own (second order:
-    nodes with the same neighbours are similar). The embedding is both u, each scaled to length 1, side by side.
+    once with ``v = u`` (first order: neighbors are similar) and once with contexts v of their own (second order:
+    nodes with the same neighbors are similar). The embedding is both u, each scaled to length 1, side by side.
 
     Parameters
     ----------
@@ -114,10 +114,10 @@ class LINE(ConnectedEmbedder):
         if self.threads is not None:
             check_integer("threads", self.threads, 1)
 
-    def _embed(self, graph: Graph, seed: int, report: Report) -> NDArray[Any]:
+    def _embed(self, graph: Graph, seed: int, report: ProgressCallback) -> NDArray[Any]:
         return np.hstack(list(self._orders(graph, seed, report)))
 
-    def _orders(self, graph: Graph, seed: int, report: Report) -> Iterator[NDArray[np.float32]]:
+    def _orders(self, graph: Graph, seed: int, report: ProgressCallback) -> Iterator[NDArray[np.float32]]:
         edges = edges_of(graph)
         incoming = np.asarray(graph.adjacency.sum(axis=0, dtype=np.float64))
         first_seed, second_seed = np.random.SeedSequence(seed).generate_state(2, np.uint64).tolist()
@@ -127,7 +127,7 @@ class LINE(ConnectedEmbedder):
         yield second
 
     def _train(
-        self, edges: Edges, frequencies: NDArray[np.float64], first: bool, seed: int, report: Report
+        self, edges: Edges, frequencies: NDArray[np.float64], first: bool, seed: int, report: ProgressCallback
     ) -> NDArray[np.float32]:
         """Return the vectors of one order."""
         d = self.dimensions // 2

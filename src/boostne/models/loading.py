@@ -21,7 +21,7 @@ from boostne.graph import Graph
 from boostne.models.resuming import Matrix, kept_choice, kept_matrix
 from boostne.models.targets import DEEPWALK
 from boostne.models.walk_matrix import Choice, WalkOptions
-from boostne.progress import Progress, Report
+from boostne.progress import Progress, ProgressCallback
 
 if TYPE_CHECKING:
     from boostne.models.boostne import BoostNE
@@ -87,7 +87,7 @@ class Loading:
         self,
         model: "BoostNE",
         ordered: Ordered,
-        report: Report,
+        report: ProgressCallback,
         seed: int,
         checkpoint: Checkpoint | None = None,
     ) -> None:
@@ -178,7 +178,10 @@ class Loading:
 
 
 def load_gpu(
-    name: str, matrix: Callable[[], sparse.csr_array], on_device: DeviceMatrix | None, report: Report
+    name: str,
+    matrix: Callable[[], sparse.csr_array],
+    on_device: DeviceMatrix | None,
+    report: ProgressCallback,
 ) -> Engine | None:
     """Return the GPU's engine with X; None for "auto" where there is no GPU that X fits.
 
@@ -202,7 +205,9 @@ def load_gpu(
         return None
 
 
-def _on_gpu(matrix: Callable[[], sparse.csr_array], on_device: DeviceMatrix | None, report: Report) -> Engine:
+def _on_gpu(
+    matrix: Callable[[], sparse.csr_array], on_device: DeviceMatrix | None, report: ProgressCallback
+) -> Engine:
     if find_spec("torch") is None:  # asked first: importing it takes seconds
         raise EngineError(
             "engine='cuda' needs PyTorch, which is not installed: pip install \"boostne[gpu]\", "

@@ -1,4 +1,4 @@
-"""NetMF: DeepWalk's matrix in one factorisation."""
+"""NetMF: DeepWalk's matrix in one factorization."""
 
 from typing import Any, Literal
 
@@ -13,12 +13,12 @@ from boostne.graph import Graph, check_choice
 from boostne.models.base import Capabilities, NodeEmbedder
 from boostne.models.boostne import BoostNE
 from boostne.models.walk_matrix import Form
-from boostne.progress import Progress, Report, silent
+from boostne.progress import Progress, ProgressCallback, silent
 from boostne.validation import check_integer, seed_from
 
 
 class NetMF(NodeEmbedder):
-    """Network embedding as matrix factorisation.
+    """Network embedding as matrix factorization.
 
     ``X = log max( vol(G) / (b T) · (S + … + S^T) D^-1 , 1 )``,  ``S = D^-1 A``;  the embedding is the U of
 
@@ -52,7 +52,7 @@ class NetMF(NodeEmbedder):
     threads : int, optional
         Threads to use; by default every core. The result is the same, bit for bit, for any number.
     random_state : int, Generator, RandomState or None, default=0
-        Seed of the factorisation's start.
+        Seed of the factorization's start.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class NetMF(NodeEmbedder):
     Notes
     -----
     **Differences from the paper.** In the form "svd", none from NetMF's: exactly for small windows, from
-    eigenpairs for large ones. The paper on BoostNE has it as a single non-negative factorisation; for that see
+    eigenpairs for large ones. The paper on BoostNE has it as a single non-negative factorization; for that see
     what :class:`BoostNE` says of its solver.
 
     References
@@ -120,8 +120,8 @@ class NetMF(NodeEmbedder):
         self.threads = threads
         self.random_state = random_state
 
-    def connectivity_matrix(self, X: Any, *, progress: Report = silent) -> sparse.csr_array:
-        """Return the connectivity matrix of a graph, as :meth:`fit` would factorise it."""
+    def connectivity_matrix(self, X: Any, *, progress: ProgressCallback = silent) -> sparse.csr_array:
+        """Return the connectivity matrix of a graph, as :meth:`fit` would factorize it."""
         graph = self._check_graph(X)
         return self._one_level(graph)._connectivity(graph, progress, seed_from(self.random_state))
 
@@ -146,7 +146,7 @@ class NetMF(NodeEmbedder):
         model._check_parameters(graph)
         return model
 
-    def _fit(self, graph: Graph, report: Report) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def _fit(self, graph: Graph, report: ProgressCallback) -> tuple[NDArray[Any], NDArray[np.int64]]:
         model = self._one_level(graph)
         if self.factorization == "nmf":
             vectors, levels = model._fit(graph, report)

@@ -10,7 +10,7 @@ from boostne.graph import Graph
 from boostne.matrices import modularity
 from boostne.models.base import Capabilities
 from boostne.models.decomposed import DecompositionEmbedder
-from boostne.progress import Progress, Report
+from boostne.progress import Progress, ProgressCallback
 
 
 class SocialDimension(DecompositionEmbedder):
@@ -37,7 +37,7 @@ class SocialDimension(DecompositionEmbedder):
     Notes
     -----
     **Differences from the paper.** The vectors are multiplied by √n, where n counts the nodes that have an edge:
-    the entries of a unit vector shrink as the graph grows, and a regularised classifier sees nothing in them.
+    the entries of a unit vector shrink as the graph grows, and a regularized classifier sees nothing in them.
     The sign of each vector makes its largest entry positive.
 
     References
@@ -65,7 +65,7 @@ class SocialDimension(DecompositionEmbedder):
         self.dtype = dtype
         self.random_state = random_state
 
-    def _embed(self, graph: Graph, seed: int, report: Report) -> NDArray[Any]:
+    def _embed(self, graph: Graph, seed: int, report: ProgressCallback) -> NDArray[Any]:
         report(Progress("eigenvectors", 0.0, f"{self.dimensions} of the modularity matrix"))
         self.eigenvalues_, Q = largest_eigenpairs(modularity(graph), self.dimensions, seed=seed)
         return Q * float(np.sqrt(graph.n_nodes))

@@ -1,4 +1,4 @@
-"""Spectral Clustering: eigenvectors of the normalised adjacency."""
+"""Spectral Clustering: eigenvectors of the normalized adjacency."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from boostne.graph import Graph
 from boostne.matrices import component_eigenpairs
 from boostne.models.base import Capabilities
 from boostne.models.decomposed import DecompositionEmbedder
-from boostne.progress import Progress, Report
+from boostne.progress import Progress, ProgressCallback
 
 
 class SpectralClustering(DecompositionEmbedder):
-    """The leading eigenvectors of the normalised adjacency matrix.
+    """The leading eigenvectors of the normalized adjacency matrix.
 
     ``D^-1/2 A D^-1/2 Q = Q Λ``;  the embedding is ``√n Q``, for the d largest eigenvalues.
 
@@ -37,7 +37,7 @@ class SpectralClustering(DecompositionEmbedder):
     Notes
     -----
     **Differences from the paper.** The vectors are multiplied by √n, where n counts the nodes that have an edge:
-    the entries of a unit vector shrink as the graph grows, and a regularised classifier sees nothing in them.
+    the entries of a unit vector shrink as the graph grows, and a regularized classifier sees nothing in them.
     The sign of each vector makes its largest entry positive. Every connected component has the eigenvalue 1, and
     each is solved by itself, so that none is missed.
 
@@ -69,8 +69,8 @@ class SpectralClustering(DecompositionEmbedder):
         self.dtype = dtype
         self.random_state = random_state
 
-    def _embed(self, graph: Graph, seed: int, report: Report) -> NDArray[Any]:
-        report(Progress("eigenvectors", 0.0, f"{self.dimensions} of the normalised adjacency"))
+    def _embed(self, graph: Graph, seed: int, report: ProgressCallback) -> NDArray[Any]:
+        report(Progress("eigenvectors", 0.0, f"{self.dimensions} of the normalized adjacency"))
         self.eigenvalues_, Q = component_eigenpairs(graph, self.dimensions, seed)
         Q *= signs(Q) * np.sqrt(graph.n_nodes)
         return Q

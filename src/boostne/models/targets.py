@@ -13,7 +13,7 @@ from boostne.graph import Graph
 from boostne.matrices import (
     adamic_adar,
     adjacency,
-    common_neighbours,
+    common_neighbors,
     grarep,
     katz,
     line,
@@ -32,7 +32,7 @@ Name = Literal[
     "grarep",
     "adjacency",
     "normalized",
-    "common-neighbours",
+    "common-neighbors",
     "adamic-adar",
     "katz",
     "pagerank",
@@ -78,7 +78,7 @@ TARGETS: dict[str, Build] = {
     ),
     "adjacency": lambda graph, _: adjacency(graph).copy(),
     "normalized": lambda graph, _: normalized_adjacency(graph),
-    "common-neighbours": lambda graph, _: common_neighbours(graph),
+    "common-neighbors": lambda graph, _: common_neighbors(graph),
     "adamic-adar": lambda graph, _: adamic_adar(graph),
     "katz": lambda graph, _: _written_out(katz(graph)),
     "pagerank": lambda graph, _: _written_out(rooted_pagerank(graph)),
@@ -118,7 +118,7 @@ def check_name(name: str) -> None:
         return
     if name in NEGATIVE:
         raise ParameterError(
-            f"connectivity={name!r} has negative entries, which a non-negative factorisation cannot give; "
+            f"connectivity={name!r} has negative entries, which a non-negative factorization cannot give; "
             f"{NEGATIVE[name]} takes that matrix apart"
         )
     names = ", ".join(map(repr, (DEEPWALK, *TARGETS)))
@@ -144,8 +144,8 @@ def _as_csr(found: Any, graph: Graph, dtype: np.dtype[Any], copy: bool) -> spars
         place = show(graph.nodes[[row, X.indices[bad[0]]]])
         raise ParameterError(
             "connectivity must hold finite numbers that are not negative, since U V of a non-negative "
-            f"factorisation is never negative; entry ({place}) is {X.data[bad[0]]}. SocialDimension and "
-            "HOPE factorise without that restriction"
+            f"factorization is never negative; entry ({place}) is {X.data[bad[0]]}. SocialDimension and "
+            "HOPE factorize without that restriction"
         )
     return X
 

@@ -9,7 +9,7 @@ from boostne.graph import Graph
 from boostne.kernels import get_kernels
 from boostne.kernels.skipgram import Noise, SkipGram, number_of_parts
 from boostne.models.connected_base import ConnectedEmbedder
-from boostne.progress import Progress, Report
+from boostne.progress import Progress, ProgressCallback
 from boostne.sampling.schedule import step
 from boostne.sampling.walks import walk_chunks
 from boostne.validation import check_integer, check_number
@@ -39,7 +39,7 @@ class WalkEmbedder(ConnectedEmbedder):
         if self.threads is not None:
             check_integer("threads", self.threads, 1)
 
-    def _embed(self, graph: Graph, seed: int, report: Report) -> NDArray[Any]:
+    def _embed(self, graph: Graph, seed: int, report: ProgressCallback) -> NDArray[Any]:
         kernels = get_kernels(threads=self.threads)
         total = self.walks * int(np.count_nonzero(np.diff(graph.adjacency.indptr)))
         parts = number_of_parts(graph.n_nodes, total * self.length * (self.window + 1))

@@ -19,7 +19,7 @@ from boostne.matrices.deepwalk.exact import chunk_columns
 from boostne.matrices.deepwalk.push import PrunedRows, push_chunk
 from boostne.matrices.source import RowSource, collect_rows
 from boostne.memory import Room, format_bytes
-from boostne.progress import Progress, Report
+from boostne.progress import Progress, ProgressCallback
 from boostne.validation import check_integer, check_number
 
 Form = Literal["auto", "exact", "spectral", "push"]
@@ -151,7 +151,7 @@ class WalkMatrix:
         )
 
     def build(
-        self, choice: Choice, seed: int, report: Report
+        self, choice: Choice, seed: int, report: ProgressCallback
     ) -> tuple[sparse.csr_array, NDArray[np.float64] | None]:
         """Return X and, where it is pruned, the mass that each row lost."""
 

@@ -26,7 +26,7 @@ class Protocol:
     Attributes
     ----------
     train : tuple of int
-        Per cent of the labelled nodes to train on, for the tables.
+        Per cent of the labeled nodes to train on, for the tables.
     repeats : int
         Random splits a ratio.
     levels : tuple of int
@@ -65,7 +65,7 @@ class Recipe:
     parameters : mapping
         Given to the class; the others keep their defaults.
     scale : float
-        Factor for all vectors before they are scored; a regularised classifier feels it.
+        Factor for all vectors before they are scored; a regularized classifier feels it.
     """
 
     method: str

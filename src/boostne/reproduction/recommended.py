@@ -20,7 +20,7 @@ class Rule(NamedTuple):
     parameters : dict
         For BoostNE.
     scale : float
-        Factor for all vectors before a regularised classifier sees them; 2 does what C = 4 instead of 1 would.
+        Factor for all vectors before a regularized classifier sees them; 2 does what C = 4 instead of 1 would.
     """
 
     parameters: dict[str, Any]

@@ -17,7 +17,7 @@ from boostne.visualization.tables import (
     Cell,
     ScoreRow,
     below_choice,
-    colour_key,
+    color_key,
     plain_table,
     score_table,
     signed,
@@ -111,7 +111,7 @@ def _against_paper(scores: Sequence[Score]) -> list[str]:
 def _scores(found: Reproduction, dataset: str) -> Markup:
     scores = [score for score in found.scores if score.dataset == dataset]
     first = dataset == found.datasets[0]
-    intro = [below_choice(), colour_key()] if first else []
+    intro = [below_choice(), color_key()] if first else []
     tables = [_table(dataset, metric, [s for s in scores if s.metric == metric]) for metric in METRICS]
     tests = [
         {name: cell for name, cell in row.items() if name != "dataset"}
@@ -162,7 +162,7 @@ def _maps(found: Reproduction) -> Markup:
         [
             element(
                 "p",
-                "Each dot is a node, placed by its vectors alone (t-SNE); its colour is its label, the most common "
+                "Each dot is a node, placed by its vectors alone (t-SNE); its color is its label, the most common "
                 "one where it has several. Level 1 is the coarsest. Choose a label below the map to see it alone.",
             ),
             map_explorer(found.maps, "data set"),

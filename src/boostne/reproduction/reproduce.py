@@ -9,7 +9,7 @@ from pathlib import Path
 from boostne.datasets import load_dataset
 from boostne.errors import ParameterError
 from boostne.io.atomic import check_writable
-from boostne.progress import Report, silent
+from boostne.progress import ProgressCallback, silent
 from boostne.reproduction import tables
 from boostne.reproduction.cache import Cache
 from boostne.reproduction.environment import describe
@@ -43,7 +43,7 @@ def reproduce(
     *,
     protocol: Protocol | None = None,
     threads: int | None = None,
-    report: Report = silent,
+    report: ProgressCallback = silent,
 ) -> Reproduction:
     """Compute the paper's tables, curves and maps, and write them as CSV files.
 

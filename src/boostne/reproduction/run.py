@@ -13,7 +13,7 @@ from boostne.datasets import Dataset
 from boostne.evaluation import Evaluation, evaluate
 from boostne.evaluation.checksum import labels_sha256
 from boostne.evaluation.result import SCORE
-from boostne.progress import Progress, Report, silent
+from boostne.progress import Progress, ProgressCallback, silent
 from boostne.reproduction.cache import Cache
 from boostne.reproduction.maps import draw_maps
 from boostne.reproduction.plan import Protocol, Work, make_plan
@@ -96,7 +96,7 @@ def run(
     cache: Cache,
     *,
     threads: int | None = None,
-    report: Report = silent,
+    report: ProgressCallback = silent,
 ) -> list[DatasetResults]:
     """Compute everything that the plan asks for and the cache does not hold.
 
@@ -127,7 +127,7 @@ def run(
     return results
 
 
-def _compute(missing: list[tuple[Vectors, Found, Piece]], cache: Cache, report: Report) -> None:
+def _compute(missing: list[tuple[Vectors, Found, Piece]], cache: Cache, report: ProgressCallback) -> None:
     total, done = sum(piece.cost for *_, piece in missing), 0.0
     last: Vectors | None = None
     for vectors, found, piece in missing:
@@ -192,7 +192,7 @@ def _score(work: Work, vectors: Vectors, ratio: int, protocol: Protocol) -> dict
     facts = {
         name: getattr(found, name)
         for name in (
-            "repeats", "seed", "C", "rule", "n_labelled", "n_without_vector", "n_classes",
+            "repeats", "seed", "C", "rule", "n_labeled", "n_without_vector", "n_classes",
             "embedding_sha256", "labels_sha256",
         )
     }  # fmt: skip

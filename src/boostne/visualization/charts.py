@@ -17,7 +17,7 @@ class Line:
     name : str
     x, y : sequence of float
     look : int
-        Number of its colour and of its mark.
+        Number of its color and of its mark.
     error : sequence of float, optional
         Half the length of the error bars.
     level : bool

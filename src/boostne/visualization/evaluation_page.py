@@ -9,7 +9,7 @@ import numpy as np
 from boostne.embedding import Embedding
 from boostne.evaluation import Comparison, Evaluation, compare
 from boostne.labels import Labels
-from boostne.progress import Progress, Report, silent
+from boostne.progress import Progress, ProgressCallback, silent
 from boostne.visualization.charts import Chart, Line, figure
 from boostne.visualization.extras import require_extras
 from boostne.visualization.layout import level_maps
@@ -28,7 +28,7 @@ def write_evaluation_report(
     embeddings: Mapping[str, Embedding],
     labels: Labels,
     results: Mapping[str, Evaluation],
-    progress: Report = silent,
+    progress: ProgressCallback = silent,
 ) -> None:
     """Write a page with the scores and the maps of embeddings.
 
@@ -52,10 +52,10 @@ def write_evaluation_report(
 
 
 def embedding_map(name: str, embedding: Embedding, labels: Labels, seed: int) -> LevelMap:
-    """Lay out the labelled nodes, or a random sample where there are many, level by level."""
+    """Lay out the labeled nodes, or a random sample where there are many, level by level."""
     indicator, _ = labels.align(embedding.nodes)
-    labelled = np.flatnonzero(np.diff(indicator.indptr))
-    rows = np.sort(np.random.default_rng(seed).permutation(labelled)[:MAP_NODES])
+    labeled = np.flatnonzero(np.diff(indicator.indptr))
+    rows = np.sort(np.random.default_rng(seed).permutation(labeled)[:MAP_NODES])
     carried = (indicator.indices[slice(*indicator.indptr[row : row + 2])] for row in rows)
     return LevelMap(
         name=name,
@@ -137,7 +137,7 @@ def _comparison(found: Comparison) -> Markup:
 
 def _maps(maps: list[LevelMap]) -> Markup:
     text = (
-        "Each dot is a labelled node, placed by its vectors alone (t-SNE); its colour is its label, the most common "
+        "Each dot is a labeled node, placed by its vectors alone (t-SNE); its color is its label, the most common "
         f"one where it has several. Of more than {MAP_NODES:,} nodes a random sample is shown. Level 1 is the "
         "coarsest. Choose a label below the map to see it alone."
     )

@@ -8,11 +8,11 @@ from boostne.embedding import Embedding, FloatArray
 _STEPS, _ANGLE = 400, 0.8  # of t-SNE: coarser than its defaults, to save seconds
 _PERPLEXITY = 30.0
 _PLANE = 2
-_FEWEST = 5  # nodes for which neighbourhoods mean anything
+_FEWEST = 5  # nodes for which neighborhoods mean anything
 
 
 def flat_map(vectors: FloatArray, seed: int = 0) -> NDArray[np.float64]:
-    """Lay vectors out in the plane by t-SNE on their cosine distances, so that neighbours stay neighbours.
+    """Lay vectors out in the plane by t-SNE on their cosine distances, so that neighbors stay neighbors.
 
     Vectors of one or two columns are taken as they are.
 

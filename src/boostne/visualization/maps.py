@@ -1,4 +1,4 @@
-"""Maps of the levels: where each node lies in the plane, level by level, with its label as colour."""
+"""Maps of the levels: where each node lies in the plane, level by level, with its label as color."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -58,8 +58,8 @@ class LevelMap:
             "nodes": list(self.nodes),
             "labels": [", ".join(labels) for labels in self.labels],
             "classes": [
-                {"name": name, "colour": colour, "symbol": mark.plotly, "sign": mark.sign}
-                for name, (colour, mark) in zip(classes, looks, strict=True)
+                {"name": name, "color": color, "symbol": mark.plotly, "sign": mark.sign}
+                for name, (color, mark) in zip(classes, looks, strict=True)
             ],
             "class_of": class_of,
             "levels": [

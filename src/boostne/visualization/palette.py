@@ -1,8 +1,8 @@
-"""Colours and marks that stay apart, for the colour-blind too, and on paper as on a dark screen."""
+"""Colors and marks that stay apart, for the color-blind too, and on paper as on a dark screen."""
 
 from typing import NamedTuple
 
-# Ten colours for white; neighbours in the list differ in lightness.
+# Ten colors for white; neighbors in the list differ in lightness.
 LIGHT = (
     "#332288", "#e69f00", "#117733", "#cc3311", "#56b4e9",
     "#882255", "#999933", "#0072b2", "#ee7799", "#555555",
@@ -32,13 +32,13 @@ MARKS = (
 
 
 def look(i: int) -> tuple[int, Mark]:
-    """Return the number of the colour and the mark of the i-th class: 50 pairs before one comes back."""
+    """Return the number of the color and the mark of the i-th class: 50 pairs before one comes back."""
     return i % len(LIGHT), MARKS[i // len(LIGHT) % len(MARKS)]
 
 
 def css_variables() -> str:
-    """Return the colours as the style sheet and the page's script know them."""
+    """Return the colors as the style sheet and the page's script know them."""
     light, dark = (
-        "".join(f"--series-{i}:{colour};" for i, colour in enumerate(colours)) for colours in (LIGHT, DARK)
+        "".join(f"--series-{i}:{color};" for i, color in enumerate(colors)) for colors in (LIGHT, DARK)
     )
     return f":root{{{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}"

@@ -62,9 +62,9 @@ def print_map(found: LevelMap, path: Path) -> list[Path]:
 
 
 def _draw_line(axes: Any, line: Line) -> None:
-    colour, mark = LIGHT[line.look % len(LIGHT)], MARKS[line.look % len(MARKS)]
+    color, mark = LIGHT[line.look % len(LIGHT)], MARKS[line.look % len(MARKS)]
     style = {"linestyle": "--", "linewidth": 1.2} if line.level else {"marker": mark.matplotlib, "capsize": 2}
-    axes.errorbar(line.x, line.y, yerr=line.error, color=colour, label=_literal(line.name), **style)
+    axes.errorbar(line.x, line.y, yerr=line.error, color=color, label=_literal(line.name), **style)
 
 
 def _draw_map(axes: Any, places: Any, class_of: Any, classes: list[str]) -> None:
@@ -73,9 +73,9 @@ def _draw_map(axes: Any, places: Any, class_of: Any, classes: list[str]) -> None
     common: dict[str, Any] = {"s": 5, "alpha": 0.75, "linewidths": 0, "rasterized": True}
     axes.scatter(*places[class_of < 0].T, color="#cccccc", **common)
     for i, name in enumerate(classes):
-        colour, mark = look(i)
+        color, mark = look(i)
         points = places[class_of == i].T
-        axes.scatter(*points, color=LIGHT[colour], marker=mark.matplotlib, label=_literal(name), **common)
+        axes.scatter(*points, color=LIGHT[color], marker=mark.matplotlib, label=_literal(name), **common)
 
 
 def _literal(text: str) -> str:

@@ -9,8 +9,8 @@ from boostne.visualization.markup import Markup, element, joined
 
 METRICS = {"micro-f1": "Micro-F1", "macro-f1": "Macro-F1"}
 _MINUS = "\N{MINUS SIGN}"
-_FULL_COLOUR = 0.05  # difference from the paper that gets the strongest colour
-_STRONGEST = 60  # per cent of that colour over the ground, so that the number stays legible
+_FULL_COLOR = 0.05  # difference from the paper that gets the strongest color
+_STRONGEST = 60  # per cent of that color over the ground, so that the number stays legible
 
 
 @dataclass(frozen=True)
@@ -103,9 +103,9 @@ def below_choice() -> Markup:
     )
 
 
-def colour_key() -> Markup:
-    """Return the meaning of the ground's colours."""
-    steps = (-_FULL_COLOUR, -_FULL_COLOUR / 2, 0.0, _FULL_COLOUR / 2, _FULL_COLOUR)
+def color_key() -> Markup:
+    """Return the meaning of the ground's colors."""
+    steps = (-_FULL_COLOR, -_FULL_COLOR / 2, 0.0, _FULL_COLOR / 2, _FULL_COLOR)
     return element(
         "p",
         "ours − paper: ",
@@ -150,6 +150,6 @@ def _score(cell: Cell | None, best: float | None) -> Markup:
 
 
 def _ground(difference: float) -> dict[str, str]:
-    strength = min(abs(difference) / _FULL_COLOUR, 1.0) * _STRONGEST
+    strength = min(abs(difference) / _FULL_COLOR, 1.0) * _STRONGEST
     side = "above" if difference >= 0 else "under"
     return {"class_": side, "style": f"--strength:{strength:.0f}%"}

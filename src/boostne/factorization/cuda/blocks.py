@@ -104,6 +104,6 @@ class SparseBlock(Block):
 
 
 def dense_rows(n_rows: int, n_columns: int, dtype: torch.dtype, device: str) -> Tensor:
-    """Uninitialised rows, each on a boundary of the memory."""
+    """Uninitialized rows, each on a boundary of the memory."""
     padded = -(-n_columns // ALIGN) * ALIGN
     return torch.empty(n_rows, padded, dtype=dtype, device=device)[:, :n_columns]

@@ -1,4 +1,4 @@
-"""The engine of a cluster: each worker holds neighbouring shards of R and their rows of U.
+"""The engine of a cluster: each worker holds neighboring shards of R and their rows of U.
 
 A pass sends V to every worker along a tree and adds up ``R^T U`` on the way back; V is updated on one worker, the first
 (:mod:`.worker_rpc`). Neither X nor R is ever on the client. Shards are cut and added up as on the local

@@ -25,8 +25,8 @@ def sampled_ranges(n: int, n_workers: int) -> list[range]:
 
 def estimated_counts(n: int, ranges: list[range], means: NDArray[np.float64]) -> NDArray[np.float64]:
     """Entries of each row, between the sampled ones on a straight line."""
-    centres = [(rows.start + rows.stop - 1) / 2 for rows in ranges]
-    return np.asarray(np.interp(np.arange(n), centres, means))
+    centers = [(rows.start + rows.stop - 1) / 2 for rows in ranges]
+    return np.asarray(np.interp(np.arange(n), centers, means))
 
 
 def even_cuts(counts: NDArray[np.float64], n_workers: int) -> list[range]:

@@ -1,4 +1,4 @@
-"""What a worker of a cluster holds and does: some neighbouring shards of R, their rows of U, and tasks on them.
+"""What a worker of a cluster holds and does: some neighboring shards of R, their rows of U, and tasks on them.
 
 Some of the functions are tasks of Dask, others are what workers ask of one another (:mod:`.worker_rpc`). A
 block is changed in place and so must stay on the worker that built it; it counts the levels that were taken from it,
@@ -66,7 +66,7 @@ class State:
 
 @dataclass(frozen=True)
 class Sums:
-    """``R^T U`` as sums over shards, and ``U^T U`` of each shard, of one block or of several neighbours."""
+    """``R^T U`` as sums over shards, and ``U^T U`` of each shard, of one block or of several neighbors."""
 
     parts: list[Part]
     grams: NDArray[np.float64]
@@ -96,7 +96,7 @@ class LevelFiles:
 
 
 class Block:
-    """Some neighbouring shards of R, with their rows of U as they are and as they were last accepted.
+    """Some neighboring shards of R, with their rows of U as they are and as they were last accepted.
 
     The first block also has V.
     """
@@ -226,10 +226,10 @@ def sweep(block: Block, moment: Moment, V: NDArray[Any], gram: NDArray[np.float6
         return Sums(*block.kernels.sweep(block.R, V, gram, U, inner=inner))
 
 
-def join_sums(neighbours: list[Sums]) -> Sums:
-    """Add the sums of neighbours."""
-    grams = np.concatenate([sums.grams for sums in neighbours])
-    return Sums(reduce(join, [sums.parts for sums in neighbours]), grams)
+def join_sums(neighbors: list[Sums]) -> Sums:
+    """Add the sums of neighbors."""
+    grams = np.concatenate([sums.grams for sums in neighbors])
+    return Sums(reduce(join, [sums.parts for sums in neighbors]), grams)
 
 
 def update(block: Block, context: Context, swept: Sums, inner: int) -> Numbers:

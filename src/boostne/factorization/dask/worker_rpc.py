@@ -2,7 +2,7 @@
 
 A task costs some ten milliseconds until the client has its result, and a pass takes several, one after the other. Here
 the client asks the worker of the first block, which has V, and that one asks the others: V goes down a tree over the
-blocks, and results come back up it, those of neighbours joined in order.
+blocks, and results come back up it, those of neighbors joined in order.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ Site = tuple[str, str]  # of a block: the address of its worker, and its key the
 
 @dataclass(frozen=True)
 class Work:
-    """What each block is to do, and what makes one result of those of neighbours."""
+    """What each block is to do, and what makes one result of those of neighbors."""
 
     do: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -33,7 +33,7 @@ class Work:
 
 
 class Team:
-    """Neighbouring blocks, seen by the worker of the first of them."""
+    """Neighboring blocks, seen by the worker of the first of them."""
 
     def __init__(self, worker: Any, sites: list[Site]) -> None:
         self._worker = worker

@@ -33,7 +33,7 @@ def find_library(folders: list[str]) -> Path | None:
 
 
 def aligned_empty(shape: tuple[int, int], dtype: Any) -> NDArray[Any]:
-    """Uninitialised array on a cache-line boundary: a row of 16 float32 is then one line, not two."""
+    """Uninitialized array on a cache-line boundary: a row of 16 float32 is then one line, not two."""
     size = shape[0] * shape[1] * np.dtype(dtype).itemsize
     raw = np.empty(size + ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % ALIGNMENT

@@ -1,4 +1,4 @@
-// Communities by label propagation: one after the other, nodes take the label that weighs most among their neighbours.
+// Communities by label propagation: one after the other, nodes take the label that weighs most among their neighbors.
 //
 // Serial, since what a node sees depends on those before it; a pass over the edges of a million nodes takes a tenth of a
 // second. kernels/reference.py finds the same communities.
@@ -11,7 +11,7 @@
 namespace boostne {
 namespace {
 
-struct Neighbours {
+struct Neighbors {
   const int64_t* indptr;
   const int32_t* indices;
   const float* weights;  // null: all 1
@@ -19,7 +19,7 @@ struct Neighbours {
 
 class Propagation {
  public:
-  Propagation(int64_t n, const Neighbours& graph, int64_t most, int32_t* labels)
+  Propagation(int64_t n, const Neighbors& graph, int64_t most, int32_t* labels)
       : graph_(graph), most_(most), labels_(labels), size_(n, 1), score_(n) {
     for (int64_t v = 0; v < n; ++v) labels_[v] = static_cast<int32_t>(v);
   }
@@ -45,12 +45,12 @@ class Propagation {
   }
 
  private:
-  const Neighbours graph_;
+  const Neighbors graph_;
   const int64_t most_;
   int32_t* labels_;
-  std::vector<int32_t> seen_;  // labels of the neighbours
+  std::vector<int32_t> seen_;  // labels of the neighbors
   std::vector<int64_t> size_;  // nodes that hold a label
-  std::vector<double> score_;  // weight of a label among the neighbours of the node in hand
+  std::vector<double> score_;  // weight of a label among the neighbors of the node in hand
 };
 
 }  // namespace

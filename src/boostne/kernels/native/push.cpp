@@ -80,7 +80,7 @@ class Pusher {
  private:
   struct Moving {
     int32_t node;
-    T share;  // that each neighbour gets
+    T share;  // that each neighbor gets
   };
   struct Entry {
     int32_t node;

@@ -54,7 +54,7 @@ uint64_t stream(uint64_t seed, int64_t shard, int64_t block) {
   return next_random(state);
 }
 
-// Pairs of nodes at most `window` steps apart on a walk; for every centre the window is drawn anew from 1 … window.
+// Pairs of nodes at most `window` steps apart on a walk; for every center the window is drawn anew from 1 … window.
 struct Walks {
   const int32_t* walks;  // count by length, padded with -1
   int64_t count, length, window, per_shard;

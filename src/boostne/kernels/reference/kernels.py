@@ -294,8 +294,8 @@ class ReferenceKernels:
         """Find communities by label propagation.
 
         Every node begins with a label of its own. In each round, one after the other, nodes take the label that weighs
-        most among their neighbours, if it weighs more than the one that they have and fewer than ``most`` nodes hold
-        it; among equals the one of the first neighbour. It ends after ``rounds``, or when at most ``settled`` nodes
+        most among their neighbors, if it weighs more than the one that they have and fewer than ``most`` nodes hold
+        it; among equals the one of the first neighbor. It ends after ``rounds``, or when at most ``settled`` nodes
         changed their label.
         """
         n = len(indptr) - 1

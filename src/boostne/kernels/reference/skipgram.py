@@ -24,14 +24,14 @@ def place_of(random: int, size: int) -> int:
 
 
 def walk_pairs(walks: NDArray[np.int32], window: int, random: SplitMix) -> Iterator[Pair]:
-    """Give the pairs of nodes that are near each other on a walk; for every centre the window is drawn anew."""
+    """Give the pairs of nodes that are near each other on a walk; for every center the window is drawn anew."""
     for walk in walks:
         nodes = [int(node) for node in walk if node >= 0]
-        for i, centre in enumerate(nodes):
+        for i, center in enumerate(nodes):
             reach = 1 + place_of(random.next(), window)
             for j in range(max(i - reach, 0), min(i + reach + 1, len(nodes))):
                 if j != i:
-                    yield nodes[j], centre
+                    yield nodes[j], center
 
 
 def edge_pairs(edges: Edges, samples: int, random: SplitMix) -> Iterator[Pair]:

@@ -104,7 +104,7 @@ Pairs = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 def _eigenpairs(graph: Graph, count: int, seed: int, device: str) -> Pairs:
-    """Return the largest eigenvalues of the normalised adjacency, descending, and their vectors."""
+    """Return the largest eigenvalues of the normalized adjacency, descending, and their vectors."""
     if graph.n_nodes <= DENSE_NODES:
         check_eigenpairs(graph, count)
         try:

@@ -32,7 +32,7 @@ def window_filter(eigenvalues: NDArray[np.float64], window: int) -> NDArray[np.f
 def leading_eigenpairs(
     graph: Graph, n_eigenpairs: int, seed: int, threads: int | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the largest eigenvalues of the normalised adjacency, descending, and their vectors.
+    """Return the largest eigenvalues of the normalized adjacency, descending, and their vectors.
 
     All components share the eigenvalue 1, which says no more than "this component"; an h that is not above their
     number is refused.
@@ -48,7 +48,7 @@ def component_eigenpairs(
     components: list[NDArray[np.int64]] | None = None,
     threads: int | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the largest eigenvalues of the normalised adjacency, descending, and their vectors.
+    """Return the largest eigenvalues of the normalized adjacency, descending, and their vectors.
 
     Each connected component is solved by itself: the components share the eigenvalue 1, whose vectors could be
     mixed at will, and so each has its own. Pairs beyond the number of nodes that have an edge are zero.

@@ -1,13 +1,13 @@
 "use strict";
 
-// Draws the charts and the map from the data in the page, in the colours of the reader's light or dark screen.
+// Draws the charts and the map from the data in the page, in the colors of the reader's light or dark screen.
 (() => {
   const data = JSON.parse(document.getElementById("report-data").textContent);
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const narrow = matchMedia("(max-width: 40rem)");
   const mouse = matchMedia("(pointer: fine)");
-  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-  const series = (i) => colour(`series-${i % 10}`);
+  const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  const series = (i) => color(`series-${i % 10}`);
   // Plotly reads tags in texts; names of nodes and labels are no tags.
   const plain = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 
@@ -20,10 +20,10 @@
 
   function frame(more) {
     return {
-      paper_bgcolor: colour("ground"),
-      plot_bgcolor: colour("ground"),
-      font: { family: "system-ui, sans-serif", size: 13, color: colour("ink") },
-      hoverlabel: { bgcolor: colour("raised"), bordercolor: colour("rule"), font: { color: colour("ink") } },
+      paper_bgcolor: color("ground"),
+      plot_bgcolor: color("ground"),
+      font: { family: "system-ui, sans-serif", size: 13, color: color("ink") },
+      hoverlabel: { bgcolor: color("raised"), bordercolor: color("rule"), font: { color: color("ink") } },
       // A finger on a chart scrolls the page.
       dragmode: mouse.matches ? "zoom" : false,
       ...more,
@@ -33,9 +33,9 @@
   function axis(title) {
     return {
       title: { text: title, standoff: 8, font: { size: 13 } },
-      gridcolor: colour("rule"),
-      linecolor: colour("soft"),
-      tickcolor: colour("soft"),
+      gridcolor: color("rule"),
+      linecolor: color("soft"),
+      tickcolor: color("soft"),
       zeroline: false,
       automargin: true,
     };
@@ -91,7 +91,7 @@
       hovertemplate: "%{text}<extra></extra>",
       marker: {
         size: (found.nodes.length < few ? 9 : 6) - (narrow.matches ? 1 : 0),
-        color: looks.map((look, i) => (look && shown[i] ? series(look.colour) : colour("faint"))),
+        color: looks.map((look, i) => (look && shown[i] ? series(look.color) : color("faint"))),
         symbol: looks.map((look) => (look ? look.symbol : "circle-open")),
         opacity: shown.map((yes) => (yes ? 0.8 : 0.5)),
       },
@@ -117,7 +117,7 @@
       const button = document.createElement("button");
       const sign = document.createElement("span");
       sign.textContent = one.sign;
-      sign.style.color = `var(--series-${one.colour})`;
+      sign.style.color = `var(--series-${one.color})`;
       sign.setAttribute("aria-hidden", "true");
       const name = document.createElement("span");
       name.textContent = one.name;
