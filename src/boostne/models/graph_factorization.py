@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from boostne.eigensolvers import largest_eigenpairs
 from boostne.graph import Graph
-from boostne.matrices import adjacency
 from boostne.models.base import Capabilities
 from boostne.models.decomposed import DecompositionEmbedder
 from boostne.progress import Progress, ProgressCallback
@@ -72,7 +71,7 @@ class GraphFactorization(DecompositionEmbedder):
 
     def _embed(self, graph: Graph, seed: int, report: ProgressCallback) -> NDArray[Any]:
         report(Progress("eigenvectors", 0.0, f"{self.dimensions} of the adjacency"))
-        A = adjacency(graph).astype(np.float64)
+        A = graph.adjacency.astype(np.float64)
         self.eigenvalues_, Q = largest_eigenpairs(A, self.dimensions, seed=seed)
         Q *= np.sqrt(graph.n_nodes * np.maximum(self.eigenvalues_, 0))
         return Q

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from boostne.eigensolvers import outermost_eigenpairs, padded, truncated_svd
 from boostne.errors import ParameterError
 from boostne.graph import Graph
-from boostne.matrices import hope
-from boostne.matrices.hope import SIMILARITIES, Similarity, of_eigenvalues
+from boostne.matrices.hope import SIMILARITIES, Similarity, eigenvalue_map, similarity_matrix
 from boostne.models.base import Capabilities
 from boostne.models.decomposed import DecompositionEmbedder
 from boostne.progress import Progress, ProgressCallback
@@ -28,7 +27,7 @@ class HOPE(DecompositionEmbedder):
         d, the length of a vector; even.
     similarity : {"katz", "pagerank", "common-neighbors", "adamic-adar"}, default="katz"
         Which proximity: ``(I - β A)^-1 β A``, ``(1 - α) (I - α S)^-1``, ``A A`` or ``A W A``; see
-        :func:`boostne.matrices.hope`.
+        :mod:`boostne.matrices.hope`.
     beta : float, optional
         β of "katz", below ``1 / ρ(A)``; by default ``1 / (2 ||A||)``.
     alpha : float, default=0.5
@@ -128,9 +127,9 @@ class HOPE(DecompositionEmbedder):
 
     def _triplets(self, graph: Graph, count: int, seed: int) -> tuple[NDArray[Any], ...]:
         """Singular triplets of M, from the eigenpairs of A where M is a function of it: a tenth of the time."""
-        proximity = of_eigenvalues(graph, self.similarity, beta=self.beta)
+        proximity = eigenvalue_map(graph, self.similarity, beta=self.beta)
         if proximity is None:
-            M = hope(graph, self.similarity, beta=self.beta, alpha=self.alpha)
+            M = similarity_matrix(graph, self.similarity, beta=self.beta, alpha=self.alpha)
             return truncated_svd(M, count, seed=seed)
         # Either way from zero f only grows, so the largest of |f| lie at the ends.
         values, vectors = outermost_eigenpairs(graph.adjacency.astype(np.float64), count, seed=seed)
