@@ -12,14 +12,14 @@ from boostne.graph import Graph
 from boostne.matrices import StepRows, grarep
 from boostne.memory import check_memory
 from boostne.models.base import Capabilities
-from boostne.models.decomposed import DecompositionEmbedder
+from boostne.models.connected_base import ConnectedEmbedder
 from boostne.progress import Progress, ProgressCallback
 from boostne.validation import check_integer, check_number
 
 SAMPLED_ROWS = 64
 
 
-class GraRep(DecompositionEmbedder):
+class GraRep(ConnectedEmbedder):
     """Singular vectors of the log-probabilities of walks of one step, of two, … of K.
 
     ``X_p = max( log( S^p_ij / Σ_t S^p_tj ) - log b , 0 ) ~ U_p Σ_p V_p^T``,  ``S = D^-1 A``;  the embedding is
