@@ -14,12 +14,12 @@ from boostne.kernels import get_kernels
 from boostne.matrices.grarep import StepSource
 from boostne.memory import check_memory
 from boostne.models.base import Capabilities
-from boostne.models.decomposed import DecompositionEmbedder
+from boostne.models.connected_base import ConnectedEmbedder
 from boostne.progress import Progress, ProgressCallback
 from boostne.validation import check_integer, check_number
 
 
-class GraRep(DecompositionEmbedder):
+class GraRep(ConnectedEmbedder):
     """Singular vectors of the log-probabilities of walks of one step, two steps, … K steps.
 
     ``X_p = max( log( S^p_ij / Σ_t S^p_tj ) - log b , 0 ) ~ U_p Σ_p V_p^T``,  ``S = D^-1 A``;  the embedding is
