@@ -21,8 +21,9 @@ from boostne.edges import (
     merge_edges,
     symmetrized,
 )
-from boostne.errors import GraphError, ParameterError
+from boostne.errors import GraphError
 from boostne.node_ids import as_ids, encode, first_repeated, positions, show
+from boostne.validation import check_choice
 
 Duplicates = Literal["once", "sum"]
 SelfLoops = Literal["drop", "keep"]
@@ -316,12 +317,6 @@ class Graph:
         direction = "directed" if self.directed else "undirected"
         weights = "weighted" if self.weighted else "unweighted"
         return f"Graph({self.n_nodes} nodes, {self.n_edges} edges, {direction}, {weights})"
-
-
-def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    """Raise unless ``value`` is one of ``choices``."""
-    if value not in choices:
-        raise ParameterError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
 
 
 def _check_weights(
