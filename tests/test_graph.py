@@ -12,7 +12,7 @@ from scipy import sparse
 
 from boostne.errors import GraphError, ParameterError
 from boostne.graph import Graph
-from boostne.node_ids import as_ids, encode, encode_text, positions, type_text
+from boostne.node_ids import as_ids, encode_ids, encode_text_ids, lookup_ids, parse_ids
 
 NAMES = st.text(alphabet="abcé ", min_size=1, max_size=3)
 IDS = st.one_of(st.integers(-(2**62), 2**62), st.integers(0, 12))
@@ -335,18 +335,18 @@ class TestIds:
 
     @pytest.mark.parametrize("texts", [["1", "007"], ["+1"], ["-0"], ["1.0"], [str(2**63)], ["1_000"], ["١"]])
     def test_only_plain_integers_become_integers(self, texts):
-        assert type_text(texts).tolist() == texts
+        assert parse_ids(texts).tolist() == texts
 
     def test_spaces_around_text_do_not_make_another_id(self):
-        ids, (left, right) = encode_text([" a", "b "], ["a", "b"])
+        ids, (left, right) = encode_text_ids([" a", "b "], ["a", "b"])
         assert ids.tolist() == ["a", "b"]
         np.testing.assert_array_equal(left, right)
 
     @settings(deadline=None)
     @given(st.lists(IDS, min_size=1), st.lists(IDS, min_size=1))
     def test_encode_and_positions_agree(self, left, right):
-        ids, codes = encode(left, right)
+        ids, codes = encode_ids(left, right)
         assert ids.tolist() == sorted({*left, *right})
         assert [ids[code].tolist() for code in codes] == [left, right]
-        np.testing.assert_array_equal(positions(ids, as_ids(left)), codes[0])
-        assert positions(ids, as_ids(["a"])).tolist() == [-1]
+        np.testing.assert_array_equal(lookup_ids(ids, as_ids(left)), codes[0])
+        assert lookup_ids(ids, as_ids(["a"])).tolist() == [-1]

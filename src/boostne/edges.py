@@ -28,7 +28,7 @@ def as_weights(values: Any) -> NDArray[Any]:
         raise GraphError(f"weights must be numbers ({error})") from None
 
 
-def first_bad_weight(weights: NDArray[Any]) -> tuple[int, str] | None:
+def find_invalid_weight(weights: NDArray[Any]) -> tuple[int, str] | None:
     """Find the first weight that is negative, infinite or not a number.
 
     Returns
@@ -38,7 +38,7 @@ def first_bad_weight(weights: NDArray[Any]) -> tuple[int, str] | None:
 
     Examples
     --------
-    >>> position, problem = first_bad_weight(np.array([1.0, -2.0]))
+    >>> position, problem = find_invalid_weight(np.array([1.0, -2.0]))
     >>> position, problem.split(":")[0]
     (1, 'the weight -2.0, which is negative')
     """
@@ -57,7 +57,7 @@ def first_bad_weight(weights: NDArray[Any]) -> tuple[int, str] | None:
     )
 
 
-def canonical(matrix: Any) -> sparse.csr_array:
+def canonical_csr(matrix: Any) -> sparse.csr_array:
     """Return a square matrix as a CSR copy of floats: sorted, without duplicates or stored zeros."""
     if not sparse.issparse(matrix):
         matrix = np.asarray(matrix)
@@ -90,13 +90,13 @@ def checked_csr(matrix: Any) -> sparse.csr_array:
     return sparse.csr_array(matrix, copy=True)
 
 
-def entry(matrix: sparse.csr_array, k: int) -> tuple[int, int]:
+def entry_position(matrix: sparse.csr_array, k: int) -> tuple[int, int]:
     """Return row and column of the ``k``-th stored entry."""
     row = int(np.searchsorted(matrix.indptr, k, side="right")) - 1
     return row, int(matrix.indices[k])
 
 
-def asymmetry(matrix: sparse.csr_array) -> tuple[int, int] | None:
+def find_asymmetry(matrix: sparse.csr_array) -> tuple[int, int] | None:
     """Return the place of an entry of a canonical matrix that differs from its mirror image, or None.
 
     Weights that were computed, such as similarities, differ from their mirror image in the last bits; that is no
@@ -114,7 +114,7 @@ def asymmetry(matrix: sparse.csr_array) -> tuple[int, int] | None:
     return int(difference.row[0]), int(difference.col[0])
 
 
-def symmetrized(matrix: sparse.csr_array) -> sparse.csr_array:
+def symmetrize(matrix: sparse.csr_array) -> sparse.csr_array:
     """Return a canonical matrix that is symmetric up to rounding as one that is exactly so."""
     mirror = matrix.T.tocsr()
     if np.array_equal(matrix.data, mirror.data):
@@ -163,7 +163,7 @@ def merge_edges(
     return keys[starts], reduce.reduceat(weights, starts)
 
 
-def from_coordinates(
+def edges_to_matrix(
     rows: NDArray[np.int64], columns: NDArray[np.int64], weights: NDArray[Any], n: int, *, mirrored: bool
 ) -> sparse.coo_array:
     """Return the ``n × n`` matrix of distinct edges; ``mirrored`` also enters each at ``(j, i)``."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostne.errors import BoostneError, ParameterError
-from boostne.node_ids import as_ids, first_repeated, show
+from boostne.node_ids import as_ids, find_duplicate, format_ids
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,7 +76,7 @@ class Embedding:
             view = array.view()
             view.flags.writeable = False
             object.__setattr__(self, name, view)
-        repeated = first_repeated(ids)
+        repeated = find_duplicate(ids)
         if repeated is not None:
             raise ParameterError(f"nodes must be unique, got {repeated!r} more than once")
         _check_finite(self)
@@ -115,7 +115,9 @@ class Embedding:
         try:
             return self._row_of[node]
         except KeyError:
-            raise UnknownNodeError(f"node {node!r} is not in the embedding of {show(self.nodes)}") from None
+            raise UnknownNodeError(
+                f"node {node!r} is not in the embedding of {format_ids(self.nodes)}"
+            ) from None
 
     def level(self, i: int) -> FloatArray:
         """Return the vectors of level `i` alone, the n × d_s matrix U_i.

@@ -13,16 +13,16 @@ from scipy import sparse
 
 from boostne.edges import (
     as_weights,
-    asymmetry,
-    canonical,
-    entry,
-    first_bad_weight,
-    from_coordinates,
+    canonical_csr,
+    edges_to_matrix,
+    entry_position,
+    find_asymmetry,
+    find_invalid_weight,
     merge_edges,
-    symmetrized,
+    symmetrize,
 )
 from boostne.errors import GraphError
-from boostne.node_ids import as_ids, encode, first_repeated, positions, show
+from boostne.node_ids import as_ids, encode_ids, find_duplicate, format_ids, lookup_ids
 from boostne.validation import check_choice
 
 Duplicates = Literal["once", "sum"]
@@ -66,18 +66,18 @@ class Graph:
     directed: bool = False
 
     def __post_init__(self) -> None:
-        adjacency = canonical(self.adjacency)
+        adjacency = canonical_csr(self.adjacency)
         n = adjacency.shape[0]
         nodes = np.arange(n) if self.nodes is None else as_ids(self.nodes).copy()
         if len(nodes) != n:
             raise GraphError(f"the adjacency has {n} rows but {len(nodes)} node ids were given")
-        repeated = first_repeated(nodes)
+        repeated = find_duplicate(nodes)
         if repeated is not None:
             raise GraphError(f"the node id {repeated!r} occurs more than once; ids must be unique")
-        _check_weights(adjacency.data, nodes, lambda k: entry(adjacency, k))
+        _check_weights(adjacency.data, nodes, lambda k: entry_position(adjacency, k))
         if not self.directed:
             _check_symmetric(adjacency, nodes)
-            adjacency = symmetrized(adjacency)
+            adjacency = symmetrize(adjacency)
         self._store(adjacency, nodes, directed=bool(self.directed))
 
     @classmethod
@@ -136,7 +136,7 @@ class Graph:
         np.float32(2.0)
         """
         if nodes is None:
-            ids, (u, v) = encode(source, target)
+            ids, (u, v) = encode_ids(source, target)
         else:
             ids = as_ids(nodes)
             u, v = _locate(ids, source), _locate(ids, target)
@@ -179,7 +179,7 @@ class Graph:
             u, v = np.minimum(u, v), np.maximum(u, v)
         n = max(len(ids), 1)
         keys, values = merge_edges(u * n + v, weights, add=duplicates == "sum")
-        matrix = from_coordinates(keys // n, keys % n, values, len(ids), mirrored=not directed)
+        matrix = edges_to_matrix(keys // n, keys % n, values, len(ids), mirrored=not directed)
         return cls(matrix, ids, directed)
 
     @property
@@ -322,18 +322,18 @@ class Graph:
 def _check_weights(
     weights: NDArray[Any], nodes: NDArray[Any], ends: Callable[[int], tuple[int, int]]
 ) -> None:
-    bad = first_bad_weight(weights)
+    bad = find_invalid_weight(weights)
     if bad is not None:
         position, problem = bad
-        raise GraphError(f"the edge ({show(nodes[list(ends(position))])}) has {problem}")
+        raise GraphError(f"the edge ({format_ids(nodes[list(ends(position))])}) has {problem}")
 
 
 def _check_symmetric(adjacency: sparse.csr_array, nodes: NDArray[Any]) -> None:
-    place = asymmetry(adjacency)
+    place = find_asymmetry(adjacency)
     if place is not None:
         i, j = place
         raise GraphError(
-            f"the graph is directed: the edge ({show(nodes[[i, j]])}) has weight {adjacency[i, j]}, "
+            f"the graph is directed: the edge ({format_ids(nodes[[i, j]])}) has weight {adjacency[i, j]}, "
             f"its reverse {adjacency[j, i]}; pass directed=True, and call to_undirected() on the result "
             "to give up the direction"
         )
@@ -341,13 +341,13 @@ def _check_symmetric(adjacency: sparse.csr_array, nodes: NDArray[Any]) -> None:
 
 def _locate(nodes: NDArray[Any], ids: Any) -> NDArray[np.int64]:
     wanted = as_ids(ids)
-    found = positions(nodes, wanted)
+    found = lookup_ids(nodes, wanted)
     unknown = wanted[found < 0]
     if len(unknown):
         kinds = {"i": "integers", "U": "strings"}
         raise GraphError(
-            f"not among the graph's nodes: {show(unknown)}; "
-            f"its {len(nodes)} ids are {kinds.get(nodes.dtype.kind, 'objects')} such as {show(nodes[:1])}"
+            f"not among the graph's nodes: {format_ids(unknown)}; "
+            f"its {len(nodes)} ids are {kinds.get(nodes.dtype.kind, 'objects')} such as {format_ids(nodes[:1])}"
         )
     return found
 

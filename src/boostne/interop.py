@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.edges import asymmetry
+from boostne.edges import find_asymmetry
 from boostne.errors import GraphError, ParameterError
 from boostne.graph import Duplicates, Graph, SelfLoops, logger
-from boostne.node_ids import show
+from boostne.node_ids import format_ids
 
 # Which column or edge attribute holds the weight; None: the usual name if it is there; False: none.
 Weight = str | Literal[False] | None
@@ -116,11 +116,11 @@ def choose_columns(
     """
     for role, name in (("source", source), ("target", target), ("weight", weight)):
         if name and name not in names:
-            raise ParameterError(f"{role}={name!r} is not a column; there are {show(names, 20)}")
+            raise ParameterError(f"{role}={name!r} is not a column; there are {format_ids(names, 20)}")
     if (source is None) != (target is None):
         raise ParameterError("give both source and target, or neither")
     if len(names) < 2:  # noqa: PLR2004
-        raise GraphError(f"a table of edges needs two columns, got {show(names) or 'none'}")
+        raise GraphError(f"a table of edges needs two columns, got {format_ids(names) or 'none'}")
     lower = {name.strip().lower().replace("_", ""): name for name in names}
     if source is None or target is None:
         custom = next((pair for pair in _ENDS if pair[0] in lower and pair[1] in lower), None)
@@ -132,7 +132,7 @@ def choose_columns(
         others = [name for name in names if name not in (source, target)]
         if weight is None and others:
             raise ParameterError(
-                f"which column holds the weights? There are {show(names, 20)}: pass "
+                f"which column holds the weights? There are {format_ids(names, 20)}: pass "
                 f"weight={others[0]!r}, or weight=False to read the edges without weights"
             )
     return Columns(source, target, weight or None)
@@ -170,7 +170,7 @@ def _from_matrix(matrix: Any, options: _Options) -> Graph:
         logger.info("dropped %d self-loops; self_loops='keep' keeps them", graph.n_self_loops)
         graph = graph.without_self_loops()
     if options.directed is None:
-        return graph if asymmetry(graph.adjacency) else replace(graph, directed=False)
+        return graph if find_asymmetry(graph.adjacency) else replace(graph, directed=False)
     return replace(graph, directed=options.directed)
 
 
@@ -226,7 +226,7 @@ def _from_igraph(graph: Any, options: _Options) -> Graph:
     present = name in graph.es.attributes()
     if options.weight and not present:
         raise ParameterError(
-            f"weight={name!r} is not an edge attribute; there are {show(graph.es.attributes()) or 'none'}"
+            f"weight={name!r} is not an edge attribute; there are {format_ids(graph.es.attributes()) or 'none'}"
         )
     weights = graph.es[name] if present and options.weight is not False else None
     return _build(nodes, ends[:, 0], ends[:, 1], weights, directed=graph.is_directed(), options=options)

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.edges import checked_csr, entry
+from boostne.edges import checked_csr, entry_position
 from boostne.errors import GraphError
-from boostne.node_ids import as_ids, encode, first_repeated, positions
+from boostne.node_ids import as_ids, encode_ids, find_duplicate, lookup_ids
 
 _ACCEPTED = (
     "Labels; a dict from node to label or labels; a pair (nodes, labels); a list or array with the label of "
@@ -55,7 +55,7 @@ class Labels:
                 f"and {len(classes)} classes"
             )
         for name, ids in (("node", nodes), ("class", classes)):
-            repeated = first_repeated(ids)
+            repeated = find_duplicate(ids)
             if repeated is not None:
                 raise GraphError(f"the {name} {repeated!r} occurs more than once; {name} ids must be unique")
         for array in (nodes, classes, matrix.data, matrix.indices, matrix.indptr):
@@ -94,7 +94,7 @@ class Labels:
         return bool(np.any(np.diff(self.matrix.indptr) > 1))
 
     def __getitem__(self, node: Any) -> tuple[Any, ...]:
-        row = int(positions(self.nodes, as_ids([node]))[0])
+        row = int(lookup_ids(self.nodes, as_ids([node]))[0])
         if row < 0:
             raise KeyError(node)
         start, stop = self.matrix.indptr[row : row + 2]
@@ -123,7 +123,7 @@ class Labels:
                [False, False]]), 1)
         """
         wanted = as_ids(nodes)
-        rows = positions(self.nodes, wanted)
+        rows = lookup_ids(self.nodes, wanted)
         known = np.flatnonzero(rows >= 0)
         # A selection matrix: row i picks the row of this matrix that belongs to the i-th id.
         pick = sparse.csr_array(
@@ -180,7 +180,7 @@ def _from_values(nodes: Iterable[Any], values: list[Any]) -> Labels:
         raise GraphError(f"nodes and labels must be equally long, got {len(ids)} and {len(values)}")
     several = [_listed(value) for value in values]
     rows = np.repeat(np.arange(len(ids)), [len(labels) for labels in several])
-    classes, (columns,) = encode([label for labels in several for label in labels])
+    classes, (columns,) = encode_ids([label for labels in several for label in labels])
     return Labels.from_indices(ids, classes, rows, columns)
 
 
@@ -198,7 +198,7 @@ def _indicator(matrix: Any) -> sparse.csr_array:
         raise GraphError(f"an indicator matrix must hold booleans or numbers, got dtype {matrix.dtype}")
     csr = checked_csr(matrix)
     if np.isnan(csr.data).any():
-        row, column = entry(csr, int(np.isnan(csr.data).argmax()))
+        row, column = entry_position(csr, int(np.isnan(csr.data).argmax()))
         raise GraphError(f"the indicator matrix holds NaN in row {row}, column {column}")
     csr.sum_duplicates()
     csr.eliminate_zeros()

@@ -51,7 +51,7 @@ def as_ids(values: Any) -> NDArray[Any]:
     return _from_objects(array.astype(object))
 
 
-def encode(*columns: Any) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
+def encode_ids(*columns: Any) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
     """Give the ids of several columns one numbering.
 
     Parameters
@@ -68,7 +68,7 @@ def encode(*columns: Any) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
 
     Examples
     --------
-    >>> encode([7, 3], [3, 5])
+    >>> encode_ids([7, 3], [3, 5])
     (array([3, 5, 7]), [array([2, 0]), array([0, 1])])
     """
     arrays = [_to_arrow(column) for column in columns]
@@ -82,14 +82,14 @@ def encode(*columns: Any) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
     return as_ids(ids), codes
 
 
-def encode_text(*columns: Any) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
-    """Give ids that were read as text one numbering; like :func:`encode`, after :func:`type_text`.
+def encode_text_ids(*columns: Any) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
+    """Give ids that were read as text one numbering; like :func:`encode_ids`, after :func:`parse_ids`.
 
     Spaces around an id do not count.
 
     Examples
     --------
-    >>> encode_text(["10", "9 "], ["9", "9"])
+    >>> encode_text_ids(["10", "9 "], ["9", "9"])
     (array([ 9, 10]), [array([1, 0]), array([0, 0])])
     """
     import pyarrow as pa
@@ -103,16 +103,16 @@ def encode_text(*columns: Any) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
     )
 
 
-def type_text(texts: Any) -> NDArray[Any]:
+def parse_ids(texts: Any) -> NDArray[Any]:
     """Turn ids written as text into ``int64`` where every one of them is an integer; otherwise keep strings.
 
     Only an integer in its plain form counts: ``007`` and ``7`` stay different ids.
 
     Examples
     --------
-    >>> type_text(["10", "-2"])
+    >>> parse_ids(["10", "-2"])
     array([10, -2])
-    >>> type_text(["007", "7"])
+    >>> parse_ids(["007", "7"])
     array(['007', '7'], dtype='<U3')
     """
     import pyarrow as pa
@@ -127,7 +127,7 @@ def type_text(texts: Any) -> NDArray[Any]:
     return as_ids(np.asarray(array))
 
 
-def positions(nodes: NDArray[Any], ids: NDArray[Any]) -> NDArray[np.int64]:
+def lookup_ids(nodes: NDArray[Any], ids: NDArray[Any]) -> NDArray[np.int64]:
     """Return where each of ``ids`` stands in ``nodes``; -1 for those that are not there."""
     nodes_arrow, ids_arrow = _to_arrow(nodes), _to_arrow(ids)
     if nodes_arrow is not None and ids_arrow is not None and nodes_arrow.type == ids_arrow.type:
@@ -139,7 +139,7 @@ def positions(nodes: NDArray[Any], ids: NDArray[Any]) -> NDArray[np.int64]:
     return np.array([place.get(item, -1) for item in _items(ids)], dtype=np.int64)
 
 
-def first_repeated(ids: NDArray[Any]) -> Hashable | None:
+def find_duplicate(ids: NDArray[Any]) -> Hashable | None:
     """Return an id that occurs twice, or None."""
     if ids.dtype.kind in "iU":
         ordered = np.sort(ids)
@@ -154,12 +154,12 @@ def first_repeated(ids: NDArray[Any]) -> Hashable | None:
     return None
 
 
-def show(ids: Iterable[Any], limit: int = 3) -> str:
+def format_ids(ids: Iterable[Any], limit: int = 3) -> str:
     """Write the first few ids for a message.
 
     Examples
     --------
-    >>> show(np.arange(5))
+    >>> format_ids(np.arange(5))
     '0, 1, 2, … (5 in all)'
     """
     items = [item.item() if isinstance(item, np.generic) else item for item in ids]
@@ -254,7 +254,7 @@ def _encode_arrow(
         distinct, codes = _distinct(column)
         if text:
             distinct, codes = _trimmed(distinct, codes)
-        ids = type_text(distinct) if text else as_ids(np.asarray(distinct))
+        ids = parse_ids(distinct) if text else as_ids(np.asarray(distinct))
         order = np.argsort(ids)
         place = np.empty(len(ids), dtype=np.int64)
         place[order] = np.arange(len(ids))

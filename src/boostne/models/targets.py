@@ -23,7 +23,7 @@ from boostne.matrices import (
 )
 from boostne.matrices.source import RowCollector, row_by_row
 from boostne.memory import check_memory
-from boostne.node_ids import show
+from boostne.node_ids import format_ids
 
 Name = Literal[
     "deepwalk",
@@ -141,7 +141,7 @@ def _as_csr(found: Any, graph: Graph, dtype: np.dtype[Any], copy: bool) -> spars
     bad = np.flatnonzero(~((X.data >= 0) & (X.data < np.inf)))  # NaN is neither
     if len(bad):
         row = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1
-        place = show(graph.nodes[[row, X.indices[bad[0]]]])
+        place = format_ids(graph.nodes[[row, X.indices[bad[0]]]])
         raise ParameterError(
             "connectivity must hold finite numbers that are not negative, since U V of a non-negative "
             f"factorization is never negative; entry ({place}) is {X.data[bad[0]]}. SocialDimension and "
