@@ -73,9 +73,9 @@ class TestConstructor:
             (np.zeros(4), "must be square"),
             (np.array([[0, 1j], [1j, 0]]), "real numbers, got dtype complex128"),
             (np.array([["a", "b"], ["c", "d"]]), "real numbers"),
-            (np.array([[0, np.nan], [np.nan, 0]]), r"edge \('x', 'y'\) has a weight that is missing \(NaN\)"),
+            (np.array([[0, np.nan], [np.nan, 0]]), r"edge \('x', 'y'\) has a missing weight \(NaN\)"),
             (np.array([[0, np.inf], [np.inf, 0]]), r"edge \('x', 'y'\) has an infinite weight \(inf\)"),
-            (np.array([[0, -2], [-2, 0]]), r"edge \('x', 'y'\) has the weight -2.0, which is negative"),
+            (np.array([[0, -2], [-2, 0]]), r"edge \('x', 'y'\) has a negative weight \(-2.0\)"),
             (np.array([[0, 1], [3, 0]]), r"\('x', 'y'\) has weight 1.0, its reverse 3.0; pass directed=True"),
             (np.array([[0, 1], [0, 0]]), r"directed=True, and call to_undirected\(\)"),
         ],
@@ -155,10 +155,10 @@ class TestFromEdges:
     @pytest.mark.parametrize(
         ("weight", "message"),
         [
-            ([1.0, -1.0], r"edge \(1, 2\) has the weight -1.0"),
-            ([1.0, np.nan], r"edge \(1, 2\) has a weight that is missing"),
+            ([1.0, -1.0], r"edge \(1, 2\) has a negative weight \(-1.0\)"),
+            ([1.0, np.nan], r"edge \(1, 2\) has a missing weight"),
             ([1.0, np.inf], r"edge \(1, 2\) has an infinite weight"),
-            ([1.0], r"equally long, got \[2, 2, 1\]"),
+            ([1.0], r"same length, got \[2, 2, 1\]"),
             (["much", "little"], "weights must be numbers"),
             (np.ones((2, 2)), "weights must be one-dimensional"),
         ],
@@ -167,6 +167,26 @@ class TestFromEdges:
         # The bad weight belongs to an edge whose other copy is fine: it must not hide behind it.
         with pytest.raises(GraphError, match=message):
             Graph.from_edges([2, 1], [1, 2], weight)
+
+    @pytest.mark.parametrize("position", [-1, 2])
+    def test_positions_outside_the_nodes_raise(self, position):
+        with pytest.raises(GraphError, match=f"target must hold positions in the 2 nodes, got {position}"):
+            Graph.from_indices(["a", "b"], np.array([0, 1]), np.array([1, position]))
+
+    def test_a_sum_of_weights_that_overflows_raises(self):
+        weights = np.full(2, np.finfo(np.float32).max)
+        with pytest.raises(GraphError, match=r"edge \(1, 2\) has an infinite weight"):
+            Graph.from_edges([2, 1], [1, 2], weights, duplicates="sum")
+
+    def test_ids_that_repeat_raise(self):
+        with pytest.raises(GraphError, match="node id 'a' occurs more than once"):
+            Graph.from_indices(["a", "b", "a"], np.array([0]), np.array([1]))
+
+    def test_given_ids_are_copied(self):
+        ids = np.arange(3)
+        graph = Graph.from_indices(ids, np.array([0]), np.array([1]))
+        ids[0] = 7
+        assert graph.nodes.tolist() == [0, 1, 2]
 
     def test_wrong_choices(self):
         with pytest.raises(ParameterError, match="duplicates must be one of 'once', 'sum', got 'mean'"):
@@ -242,6 +262,27 @@ class TestProperties:
         empty = Graph(np.zeros((0, 0)))
         assert (empty.n_nodes, empty.n_edges, empty.volume, empty.weighted) == (0, 0, 0.0, False)
         assert Graph(np.zeros((3, 3))).without_isolated().n_nodes == 0
+
+    def test_direction_is_inferred_from_symmetry(self):
+        assert Graph(np.array([[0, 1], [2, 0]]), directed=None).directed
+        assert not Graph(np.array([[0, 2], [2, 0]]), directed=None).directed
+
+    def test_differences_in_the_last_bits_are_averaged_out(self):
+        low, high = 0.1, np.nextafter(0.1, 1) + 1e-9
+        graph = Graph(np.array([[0, low], [high, 0]]))
+        assert graph.adjacency[0, 1] == graph.adjacency[1, 0] == (low + high) / 2
+
+    def test_to_directed_has_both_directions_of_each_edge(self):
+        graph = Graph.from_edges([0, 1], [1, 2])
+        directed = graph.to_directed()
+        assert (directed.directed, directed.n_edges) == (True, 4)
+        assert directed.to_directed() is directed
+
+    def test_to_undirected_raises_if_a_sum_overflows(self):
+        large = np.finfo(np.float32).max
+        graph = Graph(np.array([[0, large], [large, 0]], dtype=np.float32), directed=True)
+        with pytest.raises(GraphError, match=r"edge \(0, 1\) has an infinite weight"):
+            graph.to_undirected("sum")
 
     def test_to_undirected(self):
         graph = Graph.from_edges([0, 1, 2, 2], [1, 0, 0, 2], [1, 3, 2, 7], directed=True, self_loops="keep")

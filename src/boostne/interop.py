@@ -1,16 +1,14 @@
 """Other libraries' graphs, matrices, tables and plain lists of edges as a :class:`~boostne.graph.Graph`."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.edges import find_asymmetry
 from boostne.errors import GraphError, ParameterError
-from boostne.graph import Duplicates, Graph, SelfLoops, logger
+from boostne.graph import Duplicates, Graph, SelfLoops, log_dropped_self_loops
 from boostne.node_ids import format_ids
 
 # Which column or edge attribute holds the weight; None: the usual name if it is there; False: none.
@@ -152,7 +150,7 @@ def _with_direction(graph: Graph, options: _Options) -> Graph:
     if options.directed is None or options.directed == graph.directed:
         return graph
     if options.directed:
-        return replace(graph, directed=True)
+        return graph.to_directed()
     raise GraphError("directed=False, but the graph has a direction: convert it and call to_undirected()")
 
 
@@ -164,14 +162,11 @@ def _build(nodes: Any, u: Any, v: Any, weight: Any, *, directed: bool, options: 
 
 
 def _from_matrix(matrix: Any, options: _Options) -> Graph:
-    # Directed first: the constructor refuses an asymmetric matrix otherwise.
-    graph = Graph(matrix, options.nodes, directed=True)
+    graph = Graph(matrix, options.nodes, options.directed)
     if options.self_loops == "drop" and graph.n_self_loops:
-        logger.info("dropped %d self-loops; self_loops='keep' keeps them", graph.n_self_loops)
+        log_dropped_self_loops(graph.n_self_loops)
         graph = graph.without_self_loops()
-    if options.directed is None:
-        return graph if find_asymmetry(graph.adjacency) else replace(graph, directed=False)
-    return replace(graph, directed=options.directed)
+    return graph
 
 
 def _from_pairs(pairs: Iterable[Any], options: _Options) -> Graph:
@@ -245,7 +240,7 @@ def _from_pyg(data: Any, options: _Options) -> Graph:
         duplicates=options.duplicates,
         self_loops=options.self_loops,
     )
-    return _from_matrix(graph.adjacency, options._replace(nodes=graph.nodes, self_loops="keep"))
+    return Graph(graph.adjacency, graph.nodes, options.directed)
 
 
 def _pyg_weights(data: Any, name: Weight) -> NDArray[Any] | None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.edges import find_invalid_weight
-from boostne.errors import FileFormatError, ParameterError
+from boostne.errors import FileFormatError, GraphError, ParameterError
 from boostne.graph import Duplicates, Graph, SelfLoops, logger
 from boostne.interop import choose_columns
 from boostne.io.text import SAMPLE, TextFile, has_header, read_text
@@ -51,11 +51,14 @@ def read_edgelist(
     if ids.dtype.kind != "i" and ids[0] == "":  # sorted: an empty id comes first
         raise _explain(text, layout, "an empty node id")
     weights = None if layout.weight is None else np.asarray(table[str(layout.weight)])
-    if weights is not None:
-        _check_weights(weights, text, layout)
-    return Graph.from_indices(
-        ids, u, v, weights, directed=bool(directed), duplicates=duplicates, self_loops=self_loops
-    )
+    try:
+        return Graph.from_indices(
+            ids, u, v, weights, directed=bool(directed), duplicates=duplicates, self_loops=self_loops
+        )
+    except GraphError:
+        if weights is not None:
+            _check_weights(weights, text, layout)  # names the line
+        raise
 
 
 def read_adjlist(
