@@ -99,7 +99,7 @@ class TestPairs:
             ([(1, 2), (1, 2, 3)], r"got lengths \[2, 3\]"),
             ([(1,)], r"got lengths \[1\]"),
             ([(1, 2, "x")], "weights must be numbers"),
-            ([(1, None)], "missing at position 0"),
+            ([(1, None)], "id at position 0 is missing"),
         ],
     )
     def test_refused(self, pairs, message):
@@ -293,9 +293,19 @@ class TestTables:
                 ParameterError,
                 "weight='trips', or weight=False",
             ),
-            (pd.DataFrame({"u": [1.0, np.nan], "v": [1, 2]}), {}, GraphError, "missing at position 1|floats"),
+            (
+                pd.DataFrame({"u": [1.0, np.nan], "v": [1, 2]}),
+                {},
+                GraphError,
+                "id at position 1 is missing|floats",
+            ),
             (pd.DataFrame({"u": [1.5, 2.0], "v": [1, 2]}), {}, GraphError, "node ids are floats"),
-            (pl.DataFrame({"u": ["a", None], "v": ["b", "c"]}), {}, GraphError, "missing at position 1"),
+            (
+                pl.DataFrame({"u": ["a", None], "v": ["b", "c"]}),
+                {},
+                GraphError,
+                "id at position 1 is missing",
+            ),
             (
                 pl.DataFrame({"u": [1], "v": [2], "weight": [None]}, schema_overrides={"weight": pl.Float64}),
                 {},

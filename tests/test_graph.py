@@ -91,7 +91,7 @@ class TestConstructor:
             ([7, 7], "node id 7 occurs more than once"),
             (["a", "a"], "node id 'a' occurs more than once"),
             ([(1, 2), (1, 2)], r"node id \(1, 2\) occurs more than once"),
-            ([1, None], "missing at position 1"),
+            ([1, None], "id at position 1 is missing"),
             ([[1], [2]], "hashable"),
             (np.array([0.0, 1.0]), r"floats \(float64\).*astype\('int64'\)"),
             (np.zeros((2, 2), dtype=int), "one-dimensional"),
@@ -366,7 +366,7 @@ class TestIds:
         assert ids.tolist() == list(values)
 
     def test_very_long_strings_are_not_padded(self, monkeypatch):
-        monkeypatch.setattr("boostne.node_ids._WIDE_TEXT_BYTES", 100)
+        monkeypatch.setattr("boostne.node_ids._MAX_FIXED_WIDTH_BYTES", 100)
         assert as_ids(["a", "b" * 30]).dtype == object
         assert Graph.from_edges(["a"], ["b" * 30]).nodes.tolist() == ["a", "b" * 30]
 

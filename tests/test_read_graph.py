@@ -362,7 +362,7 @@ class TestTables:
 
     def test_bad_values(self, tmp_path):
         pq.write_table(pa.table({"u": [1, None], "v": [2, 3]}), tmp_path / "t.parquet")
-        with pytest.raises(GraphError, match=r"t.parquet: a node id is missing at position 1"):
+        with pytest.raises(GraphError, match=r"t.parquet: the node id at position 1 is missing"):
             read_graph(tmp_path / "t.parquet")
         pq.write_table(pa.table({"u": [1.5], "v": [2.0]}), tmp_path / "t.parquet")
         with pytest.raises(GraphError, match=r"t.parquet: node ids are floats"):
