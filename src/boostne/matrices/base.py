@@ -1,5 +1,6 @@
 """ConnectivityMatrix: a connectivity matrix by its name and parameters, before it is bound to a graph."""
 
+import hashlib
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from boostne.errors import ParameterError
 from boostne.graph import Graph
 from boostne.matrices.source import CSRSource, MatrixSource
 from boostne.memory import MemoryBudget
-from boostne.node_ids import show
+from boostne.node_ids import format_ids
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ def nonnegative_csr(matrix: Any, graph: Graph, dtype: Any) -> sparse.csr_array:
     bad = np.flatnonzero(~((X.data >= 0) & (X.data < np.inf)))  # NaN fails both comparisons
     if len(bad):
         row = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1
-        nodes = show(graph.nodes[[row, X.indices[bad[0]]]])
+        nodes = format_ids(graph.nodes[[row, X.indices[bad[0]]]])
         raise ParameterError(
             "connectivity must be finite and non-negative, since the product of non-negative factors is never "
             f"negative; entry ({nodes}) is {X.data[bad[0]]}. SocialDimension and HOPE factorize without it"
@@ -174,3 +175,13 @@ def sample_rows(
     pointers: NDArray[np.int64] = np.concatenate([[0], np.cumsum(counts)])
     rows = sparse.csr_array((values, columns, pointers), shape=(len(counts), source.shape[1]))
     return RowSample(rows, seconds * n / len(counts), growth, build_bytes)
+
+
+def matrix_sha256(matrix: Any) -> str:
+    """Return a SHA-256 checksum of a matrix: its shape, dtype, entries and their positions."""
+    X = sparse.csr_array(matrix)
+    digest = hashlib.sha256(f"matrix 1 {X.shape} {X.dtype.name}\n".encode())
+    for positions in (X.indptr, X.indices):
+        digest.update(positions.astype("<i8").data)
+    digest.update(X.data.astype(X.dtype.newbyteorder("<")).data)
+    return digest.hexdigest()
