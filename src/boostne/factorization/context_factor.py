@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from boostne.factorization.engine import Context, Pass, inverse_ratio
 from boostne.kernels import Kernels
-from boostne.kernels.native.bindings import aligned_empty
+from boostne.kernels.layout import aligned_empty
 
 NARROW = 8  # numbers to which the row of a factor is padded: half a cache line of float32,
 WIDE = 16  # and a whole one once it is wider than that

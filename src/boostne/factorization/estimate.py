@@ -11,9 +11,9 @@ from scipy import sparse
 from boostne.factorization import LocalEngine
 from boostne.factorization.boosting import Settings, random_start
 from boostne.kernels import Kernels
-from boostne.kernels.column_blocked_csr import STRIPED_FROM
+from boostne.kernels.column_blocked_csr import COLUMN_BLOCKED_FROM
 from boostne.kernels.sharded_csr import MAX_SHARDS
-from boostne.kernels.tree_reduction import most_nodes
+from boostne.kernels.tree_reduction import max_pending_nodes
 from boostne.matrices.source import GROWTH, RowSource
 
 TIMED_PASSES = 4
@@ -87,7 +87,9 @@ class Workload:
         # Both factors of every level; of the level in hand U, V, both before, two of C, the start and the kernel's
         # copy of V, with two that were collected, an accumulator for each thread, and the sums that wait to be
         # added. Rows are padded to 16 numbers.
-        numbers = 2 * self.levels * width + (10 + self.threads + most_nodes(0, MAX_SHARDS)) * max(width, 16)
+        numbers = 2 * self.levels * width + (10 + self.threads + max_pending_nodes(0, MAX_SHARDS)) * max(
+            width, 16
+        )
         row_pointers = 3 * np.dtype(np.int64).itemsize
         return self.n_nodes * (row_pointers + numbers * self.dtype.itemsize)
 
@@ -194,7 +196,7 @@ def _folded(rows: sparse.csr_array) -> sparse.csr_array:
 
     In strips a pass works from the cache, however many columns there are; but only over many rows, not over a few.
     """
-    n_columns = min(rows.shape[1], STRIPED_FROM - 1)
+    n_columns = min(rows.shape[1], COLUMN_BLOCKED_FROM - 1)
     return sparse.csr_array(
         (rows.data, rows.indices % n_columns, rows.indptr), shape=(rows.shape[0], n_columns)
     )

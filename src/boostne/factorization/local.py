@@ -9,9 +9,9 @@ from scipy import sparse
 from boostne.factorization import context_factor
 from boostne.factorization.engine import Context, Engine, Pass
 from boostne.kernels import Kernels, get_kernels
-from boostne.kernels.column_blocked_csr import residual
-from boostne.kernels.native.bindings import aligned_empty
-from boostne.kernels.tree_reduction import total, total_in_order
+from boostne.kernels.column_blocked_csr import as_residual
+from boostne.kernels.layout import aligned_empty
+from boostne.kernels.tree_reduction import sequential_sum, tree_sum
 
 
 class LocalEngine(Engine):
@@ -28,7 +28,7 @@ class LocalEngine(Engine):
 
     def load(self, X: sparse.csr_array) -> None:
         """Take over X's arrays; see :meth:`Engine.load`."""
-        self._R = residual(X, self._kernels)
+        self._R = as_residual(X, self._kernels)
         self._norm2 = sum(squared_norm(self._R.values(s)) for s in range(self._R.n_shards))
 
     @property
@@ -62,7 +62,7 @@ class LocalEngine(Engine):
     def sweep(self, context: Context, inner: int) -> Pass:
         """Run the fused kernel; see :meth:`Engine.sweep`."""
         parts, grams = self._kernels.sweep(self._R, context.V, context.gram, self._U, inner=inner)
-        return Pass(total(parts), total_in_order(grams))
+        return Pass(tree_sum(parts), sequential_sum(grams))
 
     def update(self, context: Context, swept: Pass, inner: int) -> float:
         """Run HALS on V; see :meth:`Engine.update`."""

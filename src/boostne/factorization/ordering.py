@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from boostne.graph import Graph
 from boostne.kernels import Kernels
+from boostne.kernels.csr_graph import CSRGraph
 
 ORDERED_FROM = 50_000  # nodes; below that V fits a cache as it is
 LARGEST_COMMUNITY = 1 << 14  # nodes: with 64 bytes each, their rows of V fit the cache of one core
@@ -51,13 +52,16 @@ class Ordered:
 def by_community(graph: Graph, kernels: Kernels) -> Ordered:
     """Sort the nodes of an undirected graph by community, those of one community as they were."""
     A = graph.adjacency
-    communities = kernels.communities(
+    arrays = CSRGraph(
         A.indptr.astype(np.int64),
         A.indices.astype(np.int32, copy=False),
         A.data.astype(np.float32, copy=False) if graph.weighted else None,
-        most=LARGEST_COMMUNITY,
-        rounds=ROUNDS,
-        settled=int(SETTLED * graph.n_nodes),
+    )
+    communities = kernels.communities(
+        arrays,
+        max_size=LARGEST_COMMUNITY,
+        max_rounds=ROUNDS,
+        tolerated_changes=int(SETTLED * graph.n_nodes),
     )
     order = np.argsort(communities, kind="stable")
     back = np.empty_like(order)

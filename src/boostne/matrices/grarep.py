@@ -12,6 +12,7 @@ from scipy import sparse
 
 from boostne.graph import Graph
 from boostne.kernels import get_kernels
+from boostne.kernels.csr_graph import TransitionGraph
 from boostne.matrices.adjacency import inverse_degrees, transition
 from boostne.matrices.deepwalk.exact import chunk_columns
 from boostne.matrices.source import KernelRows, Piece, Progress, collect_rows, row_by_row
@@ -41,11 +42,12 @@ class StepRows(KernelRows):
         self.n = graph.n_nodes
         self.dtype = np.dtype(dtype)
         self._step = step
-        self._indptr = A.indptr.astype(np.int64)
-        self._indices = A.indices.astype(np.int32)
-        self._weights = A.data.astype(self.dtype) if graph.weighted else None
-        inverse = inverse_degrees(graph)
-        self._inverse_degree = inverse.astype(self.dtype)
+        self._graph = TransitionGraph(
+            A.indptr.astype(np.int64),
+            A.indices.astype(np.int32),
+            A.data.astype(self.dtype) if graph.weighted else None,
+            inverse_degrees(graph).astype(self.dtype),
+        )
         reached, S = np.ones(self.n), transition(graph)  # Σ_t S^p_tj
         for _ in range(step):
             reached = S.T @ reached
@@ -57,16 +59,8 @@ class StepRows(KernelRows):
 
     def __call__(self, rows: range) -> list[Piece]:
         """Return the positive entries of the given rows, as columns and values."""
-        made = self.kernels.step_rows(
-            self._indptr,
-            self._indices,
-            self._weights,
-            self._inverse_degree,
-            (self._inverse_degree, self._to),
-            self._step,
-            rows,
-        )
-        return row_by_row(made)
+        scales = self._graph.inverse_degree, self._to
+        return row_by_row(self.kernels.step_rows(self._graph, scales, self._step, rows))
 
     def chunk_rows(self) -> int:
         """Return how many rows to ask for at a time."""

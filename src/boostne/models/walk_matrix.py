@@ -13,7 +13,7 @@ from boostne.errors import ParameterError
 from boostne.factorization.estimate import Estimate, Sample, Workload, estimate, sample_rows
 from boostne.graph import Graph, check_choice
 from boostne.kernels import Kernels
-from boostne.kernels.native.bindings import BLOCK_COLUMNS
+from boostne.kernels.layout import BLOCK_COLUMNS
 from boostne.matrices import BoundedColumns, PushRows, WalkColumns, push_deepwalk, spectral_rows
 from boostne.matrices.deepwalk.exact import chunk_columns
 from boostne.matrices.deepwalk.push import PrunedRows, push_chunk

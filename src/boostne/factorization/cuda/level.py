@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from boostne.factorization.cuda.blocks import Block
 from boostne.factorization.engine import Context, Pass
 from boostne.kernels.cuda import operations as gpu
-from boostne.kernels.cuda.operations import Recorded, Tensor
+from boostne.kernels.cuda.operations import CudaGraphRunner, Tensor
 
 
 def rows_of(blocks: Sequence[Block]) -> Iterator[tuple[Block, slice]]:
@@ -51,13 +51,13 @@ class Factors:
         self.C = new(max(block.transposed_parts for block in blocks), m, width)
         self.summaries = torch.zeros(2, width + 1, width, dtype=torch.float64, device=device)
         self._P = new(max(block.parts * block.n_rows for block in blocks) * width)
-        self._programs = [gpu.programs(block.n_rows, device) for block in blocks]
-        self._partial_U = gpu.partial_sums(sum(self._programs), width, device)
-        self._partial_V = gpu.partial_sums(gpu.programs(m, device), width, device)
+        self._programs = [gpu.n_partials(block.n_rows, device) for block in blocks]
+        self._partial_U = gpu.allocate_partials(sum(self._programs), width, device)
+        self._partial_V = gpu.allocate_partials(gpu.n_partials(m, device), width, device)
         self._step = torch.zeros(1, dtype=torch.float64, device=device)
         self._blocks = blocks
         self._device = device
-        self._recorded: dict[tuple[str, int], Recorded] = {}
+        self._recorded: dict[tuple[str, int], CudaGraphRunner] = {}
 
     def sweep(self, inner: int) -> None:
         """``inner`` HALS sweeps of U, and ``R^T U``."""
@@ -73,7 +73,7 @@ class Factors:
         self._run("extrapolate", 0, self._extrapolate)
 
     def _run(self, name: str, inner: int, work: Callable[[], None]) -> None:
-        self._recorded.setdefault((name, inner), Recorded(self._device))(work)
+        self._recorded.setdefault((name, inner), CudaGraphRunner(self._device))(work)
 
     def _sweep(self, inner: int) -> None:
         gram_V = self.summaries[1]
@@ -83,17 +83,17 @@ class Factors:
             U = self.U[rows]
             P = self._P[: block.parts * U.numel()].view(block.parts, *U.shape)
             block.matmul(self.V, P)
-            gpu.fit(U, P, gram_V, inner, partial_U)
+            gpu.hals_update(U, P, gram_V, inner, partial_U)
             block.add_transposed_matmul(U, self.C[: block.transposed_parts])
-        gpu.total(self._partial_U, self.summaries[0])
+        gpu.reduce_partials(self._partial_U, self.summaries[0])
 
     def _update(self, inner: int) -> None:
-        gpu.fit(self.V, self.C, self.summaries[0], inner, self._partial_V)
-        gpu.total(self._partial_V, self.summaries[1])
+        gpu.hals_update(self.V, self.C, self.summaries[0], inner, self._partial_V)
+        gpu.reduce_partials(self._partial_V, self.summaries[1])
 
     def _extrapolate(self) -> None:
-        gpu.step_on(self.V, self.accepted_V, self._step, self._partial_V)
-        gpu.total(self._partial_V, self.summaries[1, :-1])
+        gpu.extrapolate(self.V, self.accepted_V, self._step, self._partial_V)
+        gpu.reduce_partials(self._partial_V, self.summaries[1, :-1])
         self.accepted_U.copy_(self.U)
 
 

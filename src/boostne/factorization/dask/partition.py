@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from boostne.factorization.dask.worker_block import Place
 from boostne.kernels.sharded_csr import MAX_SHARDS, MIN_SHARD_ENTRIES, cut_rows
-from boostne.kernels.tree_reduction import most_nodes
+from boostne.kernels.tree_reduction import max_pending_nodes
 from boostne.matrices.source import RowSource
 
 SAMPLED_RANGES = 32
@@ -61,7 +61,7 @@ def block_bytes(source: RowSource, nnz: int, n_workers: int, components: int, th
     # Of V: two versions, the kernel's copy, the accumulators, the sums that wait; of C: this worker's, those of the
     # others that it asks, and what they add up to.
     asked = (n_workers - 1).bit_length()
-    factors = (5 + asked + threads + most_nodes(0, MAX_SHARDS)) * source.n + 4 * rows
+    factors = (5 + asked + threads + max_pending_nodes(0, MAX_SHARDS)) * source.n + 4 * rows
     pointers = 2 * np.dtype(np.int64).itemsize * rows
     return int(entries + pointers + factors * max(components, 16) * item + source.nbytes + CHUNK_BYTES)
 

@@ -20,9 +20,9 @@ from boostne.factorization.engine import Context, Pass
 from boostne.factorization.local import squared_norm
 from boostne.io.atomic import atomic_path
 from boostne.kernels import Kernels, get_kernels
-from boostne.kernels.column_blocked_csr import Residual, residual
-from boostne.kernels.native.bindings import ALIGNMENT, aligned_empty
-from boostne.kernels.tree_reduction import Part, join, total, total_in_order
+from boostne.kernels.column_blocked_csr import Residual, as_residual
+from boostne.kernels.layout import ALIGNMENT, aligned_empty
+from boostne.kernels.tree_reduction import PartialSum, merge_partials, sequential_sum, tree_sum
 from boostne.matrices.source import RowCollector, RowSource, chunks
 
 Change = Literal["none", "begin", "accept", "retreat"]
@@ -68,7 +68,7 @@ class State:
 class Sums:
     """``R^T U`` as sums over shards, and ``U^T U`` of each shard, of one block or of several neighbors."""
 
-    parts: list[Part]
+    parts: list[PartialSum]
     grams: NDArray[np.float64]
 
 
@@ -207,7 +207,7 @@ def build_block(
     for chunk in chunks(range(end, rows.stop), size):
         collector.extend(source(chunk))
     kernels = get_kernels(threads=threads)
-    R = residual(collector.finish(), kernels, cuts=place.cuts, first_shard=place.first_shard)
+    R = as_residual(collector.finish(), kernels, cuts=place.cuts, first_shard=place.first_shard)
     norms = np.array([squared_norm(R.values(s)) for s in range(R.n_shards)])
     return Block(R, rows.start, norms, kernels)
 
@@ -229,12 +229,12 @@ def sweep(block: Block, moment: Moment, V: NDArray[Any], gram: NDArray[np.float6
 def join_sums(neighbors: list[Sums]) -> Sums:
     """Add the sums of neighbors."""
     grams = np.concatenate([sums.grams for sums in neighbors])
-    return Sums(reduce(join, [sums.parts for sums in neighbors]), grams)
+    return Sums(reduce(merge_partials, [sums.parts for sums in neighbors]), grams)
 
 
 def update(block: Block, context: Context, swept: Sums, inner: int) -> Numbers:
     """Update V against the sums of all blocks; returns ``V^T V``, ``U^T U`` and ``<R^T U, V>``."""
-    made = Pass(total(swept.parts), total_in_order(swept.grams))
+    made = Pass(tree_sum(swept.parts), sequential_sum(swept.grams))
     product = context_factor.update(block.kernels, context, made, inner)
     return context.gram, made.gram, product
 

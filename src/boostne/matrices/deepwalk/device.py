@@ -52,7 +52,7 @@ class ExactRows:
     def __call__(self, nodes: NDArray[np.int64], out: Tensor) -> None:
         """Write the rows of some nodes. X is symmetric: they are built as its columns."""
         at = torch.from_numpy(nodes).to(out.device)
-        gpu.walk_logarithms(self._walks(at), self._scale[at], out)
+        gpu.truncated_log(self._walks(at), self._scale[at], out)
 
     def _walks(self, nodes: Tensor) -> Tensor:
         """Columns of ``S + S^2 + … + S^T`` by Horner's rule, ``B <- S (B + I)``, and padding."""
@@ -62,7 +62,7 @@ class ExactRows:
         after = torch.empty_like(B)
         for _ in range(self._window - 1):
             B[nodes, columns] += 1
-            gpu.csr_step(self._S, B, after)
+            gpu.csr_matmul_wide(self._S, B, after)
             B, after = after, B
         return B
 

@@ -12,7 +12,8 @@ from scipy import sparse
 
 from boostne.graph import Graph
 from boostne.kernels import Kernels, get_kernels
-from boostne.kernels.native.bindings import BLOCK_COLUMNS
+from boostne.kernels.csr_graph import TransitionGraph
+from boostne.kernels.layout import BLOCK_COLUMNS
 from boostne.matrices.source import KernelRows, Piece, Progress, collect_rows, row_by_row
 
 CHUNK_BYTES = 1 << 23  # room for the columns that are built between two looks at the clock
@@ -42,26 +43,19 @@ class WalkColumns(KernelRows):
         self.n = graph.n_nodes
         self.dtype = np.dtype(dtype)
         inverse = np.divide(1, degrees, out=np.zeros_like(degrees), where=degrees > 0)
-        self._indptr = A.indptr.astype(np.int64, copy=False)
-        self._indices = A.indices.astype(np.int32, copy=False)
-        self._weights = A.data.astype(self.dtype, copy=False) if graph.weighted else None
-        self._inverse_degree = inverse.astype(self.dtype)
+        self._graph = TransitionGraph(
+            A.indptr.astype(np.int64, copy=False),
+            A.indices.astype(np.int32, copy=False),
+            A.data.astype(self.dtype, copy=False) if graph.weighted else None,
+            inverse.astype(self.dtype),
+        )
         self._scale = (graph.volume / (negative * window) * inverse).astype(self.dtype)
         self._window = window
         self._kernels = kernels or get_kernels()
 
     def __call__(self, columns: range) -> list[Piece]:
         """Return the positive entries of the given columns, as row numbers and values."""
-        made = self.kernels.walk_columns(
-            self._indptr,
-            self._indices,
-            self._weights,
-            self._inverse_degree,
-            self._scale,
-            self._window,
-            columns,
-        )
-        return row_by_row(made)
+        return row_by_row(self.kernels.walk_columns(self._graph, self._scale, self._window, columns))
 
     def chunk_rows(self) -> int:
         """Return how many columns to ask for at a time."""
