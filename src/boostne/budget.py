@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from boostne.kernels.layout import BLOCK_COLUMNS, chunk_columns, push_chunk_rows
 from boostne.kernels.sharded_csr import MAX_SHARDS
-from boostne.kernels.tree_reduction import most_nodes
+from boostne.kernels.tree_reduction import max_pending_nodes
 
 INDEX_BYTES = 4  # of a column index
 POINTER_BYTES = 8  # of a row pointer
@@ -105,7 +105,9 @@ class Workload:
         and the kernel's copy of V, the two that were returned, an accumulator per thread, and pending partial sums.
         """
         width = max(self.components, MIN_FACTOR_WIDTH)
-        numbers = 2 * self.levels * self.components + (10 + self.threads + most_nodes(0, MAX_SHARDS)) * width
+        numbers = (
+            2 * self.levels * self.components + (10 + self.threads + max_pending_nodes(0, MAX_SHARDS)) * width
+        )
         return self.n_nodes * (3 * POINTER_BYTES + numbers * self.dtype.itemsize)
 
     def levels_seconds(self, fixed: float, per_row: float, growth: float = 1.0) -> float:
@@ -186,7 +188,7 @@ def worker_block_bytes(
     # Of V: two versions, the kernel's copy, accumulators and pending sums; of C: this worker's, those of the workers
     # that it asks, and their total.
     asked = (n_workers - 1).bit_length()
-    factors = (5 + asked + threads + most_nodes(0, MAX_SHARDS)) * shape[1] + 4 * rows
+    factors = (5 + asked + threads + max_pending_nodes(0, MAX_SHARDS)) * shape[1] + 4 * rows
     factor_bytes = factors * max(components, MIN_FACTOR_WIDTH) * dtype.itemsize
     return int(entries + 2 * POINTER_BYTES * rows + factor_bytes + source_bytes + WORKER_CHUNK_BYTES)
 

@@ -8,7 +8,7 @@ from boostne.budget import Estimate, Workload
 from boostne.factorization.boosting import INNER_SWEEPS, random_start
 from boostne.factorization.local import LocalEngine
 from boostne.kernels import Kernels, get_kernels
-from boostne.kernels.column_blocked_csr import STRIPED_FROM
+from boostne.kernels.column_blocked_csr import COLUMN_BLOCKED_FROM
 from boostne.matrices import CSRSource, MatrixForm
 from boostne.matrices.base import RowSample
 
@@ -38,7 +38,7 @@ def _folded(rows: sparse.csr_array) -> sparse.csr_array:
 
     In column blocks a pass runs from the cache however many columns there are, but only over many rows.
     """
-    n_columns = min(rows.shape[1], STRIPED_FROM - 1)
+    n_columns = min(rows.shape[1], COLUMN_BLOCKED_FROM - 1)
     return sparse.csr_array(
         (rows.data, rows.indices % n_columns, rows.indptr), shape=(rows.shape[0], n_columns)
     )

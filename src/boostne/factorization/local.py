@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from boostne.factorization.context_factor import ContextFactor
 from boostne.factorization.engine import Engine, PassResult
 from boostne.kernels import Kernels, get_kernels
-from boostne.kernels.column_blocked_csr import residual
+from boostne.kernels.column_blocked_csr import as_residual
 from boostne.kernels.layout import aligned_empty
-from boostne.kernels.tree_reduction import total, total_in_order
+from boostne.kernels.tree_reduction import sequential_sum, tree_sum
 from boostne.matrices import MatrixSource
 from boostne.progress import ProgressCallback, silent
 
@@ -32,7 +32,7 @@ class LocalEngine(Engine):
     def load(self, source: MatrixSource, progress: ProgressCallback = silent) -> None:
         """Build X and take over its arrays; see :meth:`Engine.load`."""
         X, self.dropped_mass = source.build(progress)
-        self._R = residual(X, self._kernels)
+        self._R = as_residual(X, self._kernels)
         self._norm2 = sum(squared_norm(self._R.values(s)) for s in range(self._R.n_shards))
 
     @property
@@ -67,8 +67,8 @@ class LocalEngine(Engine):
         """Run the fused kernel, then HALS on V; see :meth:`Engine.step`."""
         context = self._context
         parts, grams = self._kernels.sweep(self._R, context.V, context.gram, self._U, inner=inner_sweeps)
-        gram_u = total_in_order(grams)
-        product = context.update(total(parts), gram_u, inner_sweeps)
+        gram_u = sequential_sum(grams)
+        product = context.update(tree_sum(parts), gram_u, inner_sweeps)
         return PassResult(gram_u, context.gram, product)
 
     def accept(self, extrapolation: float) -> None:

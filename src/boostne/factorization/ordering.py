@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from boostne.graph import Graph
 from boostne.kernels import Kernels, get_kernels
+from boostne.kernels.csr_graph import CSRGraph
 from boostne.progress import Progress, ProgressCallback, silent
 
 REORDER_NODES = 50_000  # below this V fits into the cache in any order
@@ -62,13 +63,16 @@ def reorder(
 def by_community(graph: Graph, kernels: Kernels) -> ReorderedGraph:
     """Sort the nodes of an undirected graph by community; within a community they keep their order."""
     A = graph.adjacency
-    communities = kernels.communities(
+    arrays = CSRGraph(
         A.indptr.astype(np.int64),
         A.indices.astype(np.int32, copy=False),
         A.data.astype(np.float32, copy=False) if graph.weighted else None,
-        most=MAX_COMMUNITY,
-        rounds=MAX_ROUNDS,
-        settled=int(CONVERGED * graph.n_nodes),
+    )
+    communities = kernels.communities(
+        arrays,
+        max_size=MAX_COMMUNITY,
+        max_rounds=MAX_ROUNDS,
+        tolerated_changes=int(CONVERGED * graph.n_nodes),
     )
     order = np.argsort(communities, kind="stable")
     inverse = np.empty_like(order)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from boostne.graph import Graph
+from boostne.kernels.csr_graph import TransitionGraph
 from boostne.matrices.base import SparseMatrix
 
 
@@ -48,6 +49,17 @@ def inverse_degrees(graph: Graph) -> NDArray[np.float64]:
 def reciprocal(values: NDArray[np.float64]) -> NDArray[Any]:
     """Return ``1 / values``, 0 where a value is not positive."""
     return np.divide(1, values, out=np.zeros_like(values), where=values > 0)
+
+
+def transition_graph(graph: Graph, dtype: np.dtype[Any]) -> TransitionGraph:
+    """Return the arrays of ``S = D^-1 A`` as the kernels take them."""
+    A = graph.adjacency
+    return TransitionGraph(
+        A.indptr.astype(np.int64, copy=False),
+        A.indices.astype(np.int32, copy=False),
+        A.data.astype(dtype, copy=False) if graph.weighted else None,
+        inverse_degrees(graph).astype(dtype),
+    )
 
 
 def transition(graph: Graph) -> sparse.csr_array:

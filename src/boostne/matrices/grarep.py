@@ -13,7 +13,7 @@ from boostne.budget import Workload
 from boostne.graph import Graph
 from boostne.kernels import Kernels, get_kernels
 from boostne.kernels.layout import chunk_columns
-from boostne.matrices.adjacency import inverse_degrees, transition
+from boostne.matrices.adjacency import transition, transition_graph
 from boostne.matrices.base import EXACT, ConnectivityMatrix, MatrixForm, RowSample, sample_rows
 from boostne.matrices.csr_builder import RowBlock, one_block_per_row
 from boostne.matrices.source import KernelSource
@@ -97,14 +97,11 @@ class StepSource(KernelSource):
         dtype: Any,
         kernels: Kernels | None = None,
     ) -> None:
-        A, inverse, n = graph.adjacency, inverse_degrees(graph), graph.n_nodes
-        self.shape = A.shape
+        n = graph.n_nodes
+        self.shape = (n, n)
         self.dtype = np.dtype(dtype)
         self._step = step
-        self._indptr = A.indptr.astype(np.int64)
-        self._indices = A.indices.astype(np.int32)
-        self._weights = A.data.astype(self.dtype) if graph.weighted else None
-        self._inverse_degree = inverse.astype(self.dtype)
+        self._transition = transition_graph(graph, self.dtype)
         reached, S = np.ones(n), transition(graph)  # Σ_t S^p_tj
         for _ in range(step):
             reached = S.T @ reached
@@ -116,16 +113,8 @@ class StepSource(KernelSource):
 
     def rows(self, rows: range) -> list[RowBlock]:
         """Return the positive entries of some rows."""
-        found = self.kernels.step_rows(
-            self._indptr,
-            self._indices,
-            self._weights,
-            self._inverse_degree,
-            (self._inverse_degree, self._column_scale),
-            self._step,
-            rows,
-        )
-        return one_block_per_row(found)
+        scales = (self._transition.inverse_degree, self._column_scale)
+        return one_block_per_row(self.kernels.step_rows(self._transition, scales, self._step, rows))
 
     def chunk_rows(self) -> int:
         """Return how many rows to request at a time."""

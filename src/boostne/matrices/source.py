@@ -128,10 +128,10 @@ class KernelSource(MatrixSource):
     def with_threads(self, threads: int) -> Self:
         """Return the same rows, built by this machine's kernels."""
         clone = copy(self)
-        clone._kernels = get_kernels(threads=threads)  # noqa: SLF001  the clone is one of ours
+        clone._kernels = get_kernels(threads=threads)
         return clone
 
     @property
     def nbytes(self) -> int:
         """Memory of the arrays."""
-        return sum(array.nbytes for array in self.__dict__.values() if isinstance(array, np.ndarray))
+        return sum(getattr(value, "nbytes", 0) for value in vars(self).values())

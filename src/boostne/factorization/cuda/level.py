@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from boostne.factorization.cuda.blocks import DeviceBlock
 from boostne.kernels.cuda import operations as gpu
-from boostne.kernels.cuda.operations import Recorded, Tensor
+from boostne.kernels.cuda.operations import CudaGraphRunner, Tensor
 
 
 def blocks_with_rows(blocks: Sequence[DeviceBlock]) -> Iterator[tuple[DeviceBlock, slice]]:
@@ -54,13 +54,13 @@ class DeviceLevel:
         self.C = new(max(block.transposed_parts for block in blocks), m, width)
         self.summaries = torch.zeros(2, width + 1, width, dtype=torch.float64, device=device)
         self._P = new(max(block.parts * block.n_rows for block in blocks) * width)
-        self._programs = [gpu.programs(block.n_rows, device) for block in blocks]
-        self._partial_U = gpu.partial_sums(sum(self._programs), width, device)
-        self._partial_V = gpu.partial_sums(gpu.programs(m, device), width, device)
+        self._n_partials = [gpu.n_partials(block.n_rows, device) for block in blocks]
+        self._partial_U = gpu.allocate_partials(sum(self._n_partials), width, device)
+        self._partial_V = gpu.allocate_partials(gpu.n_partials(m, device), width, device)
         self._extrapolation = torch.zeros(1, dtype=torch.float64, device=device)
         self._blocks = blocks
         self._device = device
-        self._recorded: dict[tuple[str, int], Recorded] = {}
+        self._recorded: dict[tuple[str, int], CudaGraphRunner] = {}
 
     def start(self, V: NDArray[Any]) -> None:
         """Copy V to the device, padded, and set U = 0."""
@@ -87,27 +87,27 @@ class DeviceLevel:
         self.accept(0.0)
 
     def _run(self, name: str, inner_sweeps: int, work: Callable[[], None]) -> None:
-        self._recorded.setdefault((name, inner_sweeps), Recorded(self._device))(work)
+        self._recorded.setdefault((name, inner_sweeps), CudaGraphRunner(self._device))(work)
 
     def _sweep(self, inner_sweeps: int) -> None:
         gram_V = self.summaries[1]
         self.C.zero_()
-        parts = self._partial_U.split(self._programs)  # type: ignore[no-untyped-call]
+        parts = self._partial_U.split(self._n_partials)  # type: ignore[no-untyped-call]
         for (block, rows), partial_U in zip(blocks_with_rows(self._blocks), parts, strict=True):
             U = self.U[rows]
             P = self._P[: block.parts * U.numel()].view(block.parts, *U.shape)
             block.matmul(self.V, P)
-            gpu.fit(U, P, gram_V, inner_sweeps, partial_U)
+            gpu.hals_update(U, P, gram_V, inner_sweeps, partial_U)
             block.add_transposed_matmul(U, self.C[: block.transposed_parts])
-        gpu.total(self._partial_U, self.summaries[0])
+        gpu.reduce_partials(self._partial_U, self.summaries[0])
 
     def _update(self, inner_sweeps: int) -> None:
-        gpu.fit(self.V, self.C, self.summaries[0], inner_sweeps, self._partial_V)
-        gpu.total(self._partial_V, self.summaries[1])
+        gpu.hals_update(self.V, self.C, self.summaries[0], inner_sweeps, self._partial_V)
+        gpu.reduce_partials(self._partial_V, self.summaries[1])
 
     def _accept(self) -> None:
-        gpu.step_on(self.V, self.accepted_V, self._extrapolation, self._partial_V)
-        gpu.total(self._partial_V, self.summaries[1, :-1])
+        gpu.extrapolate(self.V, self.accepted_V, self._extrapolation, self._partial_V)
+        gpu.reduce_partials(self._partial_V, self.summaries[1, :-1])
         self.accepted_U.copy_(self.U)
 
 

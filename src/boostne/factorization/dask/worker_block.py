@@ -21,9 +21,9 @@ from boostne.factorization.local import squared_norm
 from boostne.io import write_embedding
 from boostne.io.atomic import atomic_path
 from boostne.kernels import Kernels, get_kernels
-from boostne.kernels.column_blocked_csr import Residual, residual
+from boostne.kernels.column_blocked_csr import Residual, as_residual
 from boostne.kernels.layout import ALIGNMENT, aligned_empty, padded_factor
-from boostne.kernels.tree_reduction import Part, join, total, total_in_order
+from boostne.kernels.tree_reduction import PartialSum, merge_partials, sequential_sum, tree_sum
 from boostne.matrices import MatrixSource
 from boostne.matrices.csr_builder import CSRBuilder, chunks
 
@@ -69,7 +69,7 @@ class BlockState:
 class PartialSums:
     """``R^T U`` as sums over shards, and ``U^T U`` of each shard, of one block or of consecutive ones."""
 
-    parts: list[Part]
+    parts: list[PartialSum]
     grams: NDArray[np.float64]
 
 
@@ -206,7 +206,7 @@ def build_block(
     for chunk in chunks(range(end, rows.stop), size):
         builder.extend(source.rows(chunk))
     kernels = get_kernels(threads=threads)
-    R = residual(builder.finish(), kernels, cuts=place.cuts, first_shard=place.first_shard)
+    R = as_residual(builder.finish(), kernels, cuts=place.cuts, first_shard=place.first_shard)
     norms = np.array([squared_norm(R.values(s)) for s in range(R.n_shards)])
     return WorkerBlock(R, rows.start, norms, kernels)
 
@@ -230,13 +230,13 @@ def sweep(
 def join_sums(consecutive: list[PartialSums]) -> PartialSums:
     """Add the sums of consecutive blocks."""
     grams = np.concatenate([sums.grams for sums in consecutive])
-    return PartialSums(reduce(join, [sums.parts for sums in consecutive]), grams)
+    return PartialSums(reduce(merge_partials, [sums.parts for sums in consecutive]), grams)
 
 
 def update_context(context: ContextFactor, sums: PartialSums, inner_sweeps: int) -> PassResult:
     """Update V against the sums of all blocks."""
-    gram_u = total_in_order(sums.grams)
-    product = context.update(total(sums.parts), gram_u, inner_sweeps)
+    gram_u = sequential_sum(sums.grams)
+    product = context.update(tree_sum(sums.parts), gram_u, inner_sweeps)
     return PassResult(gram_u, context.gram, product)
 
 

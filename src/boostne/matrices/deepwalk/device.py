@@ -57,7 +57,7 @@ class ExactDeviceRows:
     def __call__(self, nodes: NDArray[np.int64], out: Tensor) -> None:
         """Write the rows of some nodes, built as columns since X is symmetric."""
         at = torch.from_numpy(nodes).to(out.device)
-        gpu.walk_logarithms(self._walks(at), self._scale[at], out)
+        gpu.truncated_log(self._walks(at), self._scale[at], out)
 
     def _walks(self, nodes: Tensor) -> Tensor:
         """Return columns of ``S + S^2 + … + S^T``, padded, by Horner's rule ``B <- S (B + I)``."""
@@ -67,7 +67,7 @@ class ExactDeviceRows:
         after = torch.empty_like(B)
         for _ in range(self._window - 1):
             B[nodes, columns] += 1
-            gpu.csr_step(self._S, B, after)
+            gpu.csr_matmul_wide(self._S, B, after)
             B, after = after, B
         return B
 

@@ -12,7 +12,7 @@ import numpy as np
 from boostne.graph import Graph
 from boostne.kernels import Kernels
 from boostne.kernels.layout import chunk_columns
-from boostne.matrices.adjacency import inverse_degrees
+from boostne.matrices.adjacency import inverse_degrees, transition_graph
 from boostne.matrices.csr_builder import RowBlock, one_block_per_row
 from boostne.matrices.source import DeviceRows, KernelSource
 
@@ -37,14 +37,11 @@ class ExactSource(KernelSource):
     def __init__(
         self, graph: Graph, *, window: int, negative: float, dtype: Any, kernels: Kernels | None = None
     ) -> None:
-        A, inverse = graph.adjacency, inverse_degrees(graph)
-        self.shape = A.shape
+        inverse = inverse_degrees(graph)
+        self.shape = graph.adjacency.shape
         self.dtype = np.dtype(dtype)
         self._graph = graph
-        self._indptr = A.indptr.astype(np.int64, copy=False)
-        self._indices = A.indices.astype(np.int32, copy=False)
-        self._weights = A.data.astype(self.dtype, copy=False) if graph.weighted else None
-        self._inverse_degree = inverse.astype(self.dtype)
+        self._transition = transition_graph(graph, self.dtype)
         self._scale = (graph.volume / (negative * window) * inverse).astype(self.dtype)
         self._window, self._negative = window, negative
         self._kernels = kernels
@@ -55,16 +52,7 @@ class ExactSource(KernelSource):
 
     def rows(self, rows: range) -> list[RowBlock]:
         """Return the positive entries of some rows, built as columns."""
-        columns = self.kernels.walk_columns(
-            self._indptr,
-            self._indices,
-            self._weights,
-            self._inverse_degree,
-            self._scale,
-            self._window,
-            rows,
-        )
-        return one_block_per_row(columns)
+        return one_block_per_row(self.kernels.walk_columns(self._transition, self._scale, self._window, rows))
 
     def chunk_rows(self) -> int:
         """Return how many rows to request at a time."""
