@@ -364,8 +364,8 @@ class TestMemory:
         free_memory(250_000)
         monkeypatch.setattr(boostne.models.walk_matrix, "collect_rows", never)
         message = (
-            r"X with .*[\d,]+ entries would need about [\d.]+ [kM]B of memory; 200 kB, 80% of what is free, may be "
-            r"taken\. Or use approximation='auto'.*lower window"
+            r"X with .*[\d,]+ entries would need about [\d.]+ [kM]B of memory; 200 kB \(80% of the available "
+            r"memory\) may be used\. Or use approximation='auto'.*lower window"
         )
         with pytest.raises(MemoryLimitError, match=message) as caught:
             small(**changes).fit(digits())

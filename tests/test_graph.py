@@ -252,6 +252,22 @@ class TestProperties:
         with pytest.raises(ParameterError, match="reduce must be one of 'max', 'sum', got 'mean'"):
             graph.to_undirected("mean")
 
+    @pytest.mark.parametrize("directed", [False, True])
+    def test_permuted_equals_reindexing_the_adjacency(self, directed):
+        rng = np.random.default_rng(0)
+        ends = rng.integers(40, size=(2, 200))
+        graph = Graph.from_indices(np.arange(40) * 10, *ends, rng.random(200), directed=directed)
+        order = rng.permutation(40)
+        permuted = graph.permuted(order)
+        expected = Graph(graph.adjacency[order][:, order], graph.nodes[order], directed)
+        assert permuted.fingerprint() == expected.fingerprint()
+        assert permuted.directed == directed
+        assert permuted.adjacency.has_canonical_format
+        for name in ("data", "indices", "indptr"):
+            array = getattr(permuted.adjacency, name)
+            assert array.dtype == getattr(expected.adjacency, name).dtype
+            assert not array.flags.writeable
+
     def test_index(self):
         graph = Graph.from_edges(["x", "y"], ["y", "z"])
         np.testing.assert_array_equal(graph.index(["z", "x", "z"]), [2, 0, 2])

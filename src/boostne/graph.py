@@ -21,8 +21,9 @@ from boostne.edges import (
     merge_edges,
     symmetrized,
 )
-from boostne.errors import GraphError, ParameterError
+from boostne.errors import GraphError
 from boostne.node_ids import as_ids, encode, first_repeated, positions, show
+from boostne.validation import check_choice
 
 Duplicates = Literal["once", "sum"]
 SelfLoops = Literal["drop", "keep"]
@@ -77,11 +78,21 @@ class Graph:
         if not self.directed:
             _check_symmetric(adjacency, nodes)
             adjacency = symmetrized(adjacency)
+        self._store(adjacency, nodes, directed=bool(self.directed))
+
+    @classmethod
+    def _from_canonical(cls, adjacency: sparse.csr_array, nodes: NDArray[Any], *, directed: bool) -> "Graph":
+        """Wrap a canonical matrix and unique ids that the graph may own, without checking or copying them."""
+        graph = object.__new__(cls)
+        graph._store(adjacency, nodes, directed=directed)
+        return graph
+
+    def _store(self, adjacency: sparse.csr_array, nodes: NDArray[Any], *, directed: bool) -> None:
         for array in (adjacency.data, adjacency.indices, adjacency.indptr, nodes):
             array.flags.writeable = False
         object.__setattr__(self, "adjacency", adjacency)
         object.__setattr__(self, "nodes", nodes)
-        object.__setattr__(self, "directed", bool(self.directed))
+        object.__setattr__(self, "directed", directed)
 
     @classmethod
     def from_edges(
@@ -266,6 +277,27 @@ class Graph:
         kept = sparse.coo_array((A.data[keep], (A.row[keep], A.col[keep])), shape=A.shape)
         return Graph(kept, self.nodes, self.directed)
 
+    def permuted(self, order: NDArray[np.int64]) -> "Graph":
+        """Return the graph with its nodes reordered: node ``i`` of the result is node ``order[i]`` of this graph.
+
+        Parameters
+        ----------
+        order
+            A permutation of ``0 … n_nodes - 1``; this is not checked.
+
+        Examples
+        --------
+        >>> graph = Graph.from_edges(["a", "b"], ["b", "c"], [1, 2])
+        >>> graph.permuted(np.array([2, 0, 1])).nodes
+        array(['c', 'a', 'b'], dtype='<U1')
+        """
+        rows = self.adjacency[order]
+        position = np.empty(self.n_nodes, dtype=rows.indices.dtype)
+        position[order] = np.arange(self.n_nodes)
+        adjacency = sparse.csr_array((rows.data, position[rows.indices], rows.indptr), shape=rows.shape)
+        adjacency.sort_indices()
+        return Graph._from_canonical(adjacency, self.nodes[order], directed=self.directed)
+
     def fingerprint(self) -> str:
         """Return a SHA-256 of ids, edges, weights and direction, the same in every process.
 
@@ -285,12 +317,6 @@ class Graph:
         direction = "directed" if self.directed else "undirected"
         weights = "weighted" if self.weighted else "unweighted"
         return f"Graph({self.n_nodes} nodes, {self.n_edges} edges, {direction}, {weights})"
-
-
-def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    """Raise unless ``value`` is one of ``choices``."""
-    if value not in choices:
-        raise ParameterError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
 
 
 def _check_weights(

@@ -74,7 +74,10 @@ class ModelOption(LibraryOption):
         for name in self.methods:
             groups.setdefault(default_note(method_class(name), self.name), ([], []))[1].append(name)
         if len(groups) > 1:
-            return "; ".join(f"{'; '.join(_owners(*owners))} ({note})" for note, owners in groups.items())
+            return "; ".join(
+                "; ".join(_owners(*owners)) + (f" ({note})" if note else "")
+                for note, owners in groups.items()
+            )
         owners = [] if self.methods == METHOD_NAMES else _owners(self.matrices, self.methods)
         return "; ".join([*owners, *filter(None, groups)])
 

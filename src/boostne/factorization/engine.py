@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from boostne.matrices.source import Progress, RowSource, collect_rows
-from boostne.memory import Room, room_within
+from boostne.memory import MemoryBudget
 
 
 @dataclass
@@ -62,9 +62,9 @@ class Engine(ABC):
         """Build X from a source of its rows, and take it as the residual R."""
         self.load(collect_rows(source, progress))
 
-    def room(self) -> Room:
+    def room(self) -> MemoryBudget:
         """Return the memory that R and the factors may take where they live."""
-        return room_within()
+        return MemoryBudget.within()
 
     def close(self) -> None:  # noqa: B027
         """Give back what the engine holds outside of this process; it cannot be used afterwards."""

@@ -10,12 +10,12 @@ import numpy as np
 from scipy import sparse
 
 from boostne.errors import FileFormatError
-from boostne.graph import check_choice
 from boostne.io.files import own_options, reading, suffix_of
 from boostne.io.matrices import choose_variable, load_mat
 from boostne.io.text import SAMPLE, TextFile, has_header, read_text
 from boostne.labels import Labels, as_labels
 from boostne.node_ids import encode_text
+from boostne.validation import check_choice
 
 _PAIR = 2
 
@@ -64,7 +64,7 @@ def read_labels(
     """
     path = Path(path)
     name = format or {".cmty": "communities", ".mat": "mat"}.get(suffix_of(path), "lines")
-    check_choice("format", name, tuple(_FORMATS))
+    check_choice("format", name, _FORMATS)
     options = {"delimiter": delimiter, "comments": comments, "header": header, "variable": variable}
     chosen = _FORMATS[name]
     with reading(path, name):

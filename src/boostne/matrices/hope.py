@@ -14,8 +14,9 @@ from scipy.sparse.linalg import LinearOperator
 
 from boostne.eigensolvers import Product, block_product, truncated_svd
 from boostne.errors import ParameterError
-from boostne.graph import Graph, check_choice
+from boostne.graph import Graph
 from boostne.matrices.adjacency import transition
+from boostne.validation import check_choice
 
 Similarity = Literal["katz", "pagerank", "common-neighbors", "adamic-adar"]
 SIMILARITIES: tuple[str, ...] = ("katz", "pagerank", "common-neighbors", "adamic-adar")

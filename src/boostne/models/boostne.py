@@ -18,17 +18,17 @@ from boostne.factorization.boosting import Progress as LevelProgress
 from boostne.factorization.dask.factor_store import InFiles, OnClient
 from boostne.factorization.estimate import Estimate, Sample, Workload, estimate, share_done
 from boostne.factorization.ordering import ORDERED_FROM, Ordered, Positions, by_community
-from boostne.graph import Graph, check_choice
+from boostne.graph import Graph
 from boostne.io.parts import parts_folder
 from boostne.kernels import Kernels, available_threads, get_kernels
-from boostne.memory import Room, room_within
+from boostne.memory import MemoryBudget
 from boostne.models.base import Capabilities, NodeEmbedder
 from boostne.models.loading import AUTO, Loading
 from boostne.models.resuming import open_checkpoint
 from boostne.models.targets import DEEPWALK, NODE2VEC, Connectivity, Options, build_target, check_name
 from boostne.models.walk_matrix import Form, WalkMatrix, WalkOptions
 from boostne.progress import Progress, ProgressCallback, silent
-from boostne.validation import check_dtype, check_integer, check_number, seed_from
+from boostne.validation import check_choice, check_dtype, check_integer, check_number, seed_from
 
 if TYPE_CHECKING:
     from boostne.factorization.dask.engine import DaskEngine
@@ -427,8 +427,8 @@ class BoostNE(NodeEmbedder):
         report(Progress("connectivity", 0.0, "sorting nodes by community"))
         return by_community(graph, self._kernels())
 
-    def _room(self) -> Room:
-        return room_within(self.memory_limit)
+    def _room(self) -> MemoryBudget:
+        return MemoryBudget.within(self.memory_limit)
 
     def _walk_options(self) -> WalkOptions:
         return WalkOptions(

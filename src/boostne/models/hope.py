@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from boostne.eigensolvers import outermost_eigenpairs, padded, truncated_svd
 from boostne.errors import ParameterError
-from boostne.graph import Graph, check_choice
+from boostne.graph import Graph
 from boostne.matrices import hope
 from boostne.matrices.hope import SIMILARITIES, Similarity, of_eigenvalues
 from boostne.models.base import Capabilities
 from boostne.models.decomposed import DecompositionEmbedder
 from boostne.progress import Progress, ProgressCallback
-from boostne.validation import check_number
+from boostne.validation import check_choice, check_number
 
 
 class HOPE(DecompositionEmbedder):

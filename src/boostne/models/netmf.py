@@ -9,12 +9,12 @@ from scipy import sparse
 from boostne.eigensolvers import truncated_svd
 from boostne.errors import ParameterError
 from boostne.factorization.estimate import Estimate
-from boostne.graph import Graph, check_choice
+from boostne.graph import Graph
 from boostne.models.base import Capabilities, NodeEmbedder
 from boostne.models.boostne import BoostNE
 from boostne.models.walk_matrix import Form
 from boostne.progress import Progress, ProgressCallback, silent
-from boostne.validation import check_integer, seed_from
+from boostne.validation import check_choice, check_integer, seed_from
 
 
 class NetMF(NodeEmbedder):

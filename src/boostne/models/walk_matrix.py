@@ -11,16 +11,16 @@ from scipy import sparse
 
 from boostne.errors import ParameterError
 from boostne.factorization.estimate import Estimate, Sample, Workload, estimate, sample_rows
-from boostne.graph import Graph, check_choice
+from boostne.graph import Graph
 from boostne.kernels import Kernels
 from boostne.kernels.native.bindings import BLOCK_COLUMNS
 from boostne.matrices import BoundedColumns, PushRows, WalkColumns, push_deepwalk, spectral_rows
 from boostne.matrices.deepwalk.exact import chunk_columns
 from boostne.matrices.deepwalk.push import PrunedRows, push_chunk
 from boostne.matrices.source import RowSource, collect_rows
-from boostne.memory import Room, format_bytes
+from boostne.memory import MemoryBudget, format_bytes
 from boostne.progress import Progress, ProgressCallback
-from boostne.validation import check_integer, check_number
+from boostne.validation import check_choice, check_integer, check_number
 
 Form = Literal["auto", "exact", "spectral", "push"]
 
@@ -114,7 +114,7 @@ class WalkMatrix:
         form = self._options.approximation
         return Choice(form) if form in ("exact", "spectral") else None
 
-    def choose(self, room: Room) -> Choice:
+    def choose(self, room: MemoryBudget) -> Choice:
         """Return the form that X takes within the memory there is; too little raises, with what would do."""
         form, exact = self._options.approximation, Choice("exact")
         if form == "push":
@@ -180,7 +180,7 @@ class WalkMatrix:
             threads=self._work.threads,
         )
 
-    def _pruned(self, room: Room) -> Choice:
+    def _pruned(self, room: MemoryBudget) -> Choice:
         """Choose ε and the entries of a row; what the user set stays as it is."""
         options, work = self._options, self._work
         n = work.n_nodes
@@ -211,7 +211,7 @@ class WalkMatrix:
             per_row = int(np.clip(most // self._work.n_nodes, fewest, wanted))
         return per_row
 
-    def _check(self, choice: Choice, room: Room) -> None:
+    def _check(self, choice: Choice, room: MemoryBudget) -> None:
         room.check(
             self._peak(choice),
             f"embedding {self._work.n_nodes:,} nodes through X with about {self._entries(choice):,} entries",

@@ -27,7 +27,7 @@ from boostne.factorization.dask.worker_block import Change, LevelFiles, Moment, 
 from boostne.factorization.engine import Context, Engine, LevelLost, Pass
 from boostne.io.parts import part_path
 from boostne.matrices.source import MatrixRows, Progress, RowSource
-from boostne.memory import Room
+from boostne.memory import MemoryBudget
 
 
 class RemoteContext(Context):
@@ -74,11 +74,11 @@ class DaskEngine(Engine):
         gc.collect()  # timeouts that Dask raised and we caught hold futures in their tracebacks, in cycles
         self._cluster.close()
 
-    def room(self) -> Room:
+    def room(self) -> MemoryBudget:
         """Return what all workers together may still take; see :meth:`Engine.room`."""
         rooms = [worker.room for worker in self._cluster.workers().values()]
         known = [room for room in rooms if room is not None]
-        return Room(max(sum(known), 0) if len(known) == len(rooms) else None, 0, None)
+        return MemoryBudget(max(sum(known), 0) if len(known) == len(rooms) else None, 0, None)
 
     def load(self, X: sparse.csr_array) -> None:
         """Send X, which the client has, to every worker; see :meth:`Engine.load`."""
