@@ -285,10 +285,12 @@ def test_errors_name_the_problem_in_one_line(inside, folder, arguments, code, wo
     assert [file.name for file in folder.iterdir()] == ["edges.txt"]
 
 
-def test_a_mistyped_option_exits_with_2(boostne):
-    done = boostne("embed", "edges.txt", "-o", "x.npz", "--levls", "2", code=2)
+@pytest.mark.parametrize("options", [["--levls", "2"], ["--levels"]])
+def test_usage_errors_exit_with_2_and_point_to_the_help_of_the_command(boostne, options):
+    done = boostne("embed", "edges.txt", "-o", "x.npz", *options, code=2)
     assert done.stdout == ""
     assert "--levels" in done.stderr
+    assert done.stderr.splitlines()[-1] == "Try: boostne embed --help"
 
 
 def test_graphs_without_edges_are_rejected(boostne, folder):

@@ -31,6 +31,14 @@ class Command(click.Command):
         self.examples = examples
         self.params += [option for options in self.sections.values() for option in options]
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; errors refer to the help of this command."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = ctx
+            raise
+
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the description and the examples."""
         super().format_help_text(ctx, formatter)
