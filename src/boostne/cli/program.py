@@ -22,7 +22,7 @@ from boostne.cli.session import Session
 from boostne.errors import BoostneError
 
 # Usage errors exit with 2, which is click's own code.
-OK, FAULT, MEMORY, INTERRUPTED, BROKEN_PIPE = 0, 1, 3, 130, 141
+OK, FAILURE, MEMORY, INTERRUPTED, BROKEN_PIPE = 0, 1, 3, 130, 141
 
 _COMPLETE = "_BOOSTNE_COMPLETE"
 
@@ -141,9 +141,9 @@ def _code_and_message(error: BaseException, session: Session) -> tuple[int, str]
                 str(error) or "not enough memory; 'boostne estimate' shows how much is needed",
             )
         case OSError(filename=file, strerror=str(reason)) if file is not None:
-            code, message = FAULT, f"{file}: {reason}"
+            code, message = FAILURE, f"{file}: {reason}"
         case BoostneError() | OSError() | FloatingPointError():
-            code, message = FAULT, str(error)
+            code, message = FAILURE, str(error)
         case _:
             raise error
     return code, f"error: {message}"
