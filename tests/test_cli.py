@@ -122,12 +122,12 @@ def test_help_and_version_import_nothing_heavy(folder):
     assert done.returncode == 0, done.stderr
 
 
-def test_docstrings_are_not_needed(boostne, folder):
-    text = boostne("embed", "--help", python=["-OO"]).stdout
-    assert text == boostne("embed", "--help").stdout
-    assert boostne("--help", python=["-OO"]).stdout == boostne("--help").stdout
-    boostne("embed", "edges.txt", "-o", "optimized.csv", *SMALL, "--window", 3, python=["-OO"])
-    boostne("embed", "edges.txt", "-o", "plain.csv", *SMALL, "--window", 3)
+def test_docstrings_are_not_needed(boostne, inside, folder):
+    for arguments in (["--help"], ["embed", "--help"]):
+        assert boostne(*arguments, python=["-OO"]).stdout == inside(*arguments).stdout
+    options = (*SMALL, "--window", 3)
+    boostne("embed", "edges.txt", "-o", "optimized.csv", *options, python=["-OO"])
+    inside("embed", "edges.txt", "-o", "plain.csv", *options)
     assert (folder / "optimized.csv").read_bytes() == (folder / "plain.csv").read_bytes()
 
 
@@ -422,6 +422,16 @@ def test_interrupt_leaves_no_files(folder, long_run):
     assert "Traceback" not in long_run.text
     assert long_run.stdout == ""
     assert list((folder / "out").iterdir()) == []
+
+
+def test_interrupt_with_a_checkpoint_says_how_to_resume(inside, monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(BoostNE, "fit", interrupted)
+    done = inside("embed", "edges.txt", "-o", "x.npz", *SMALL, "--checkpoint", "saved", code=130)
+    message = "interrupted; finished levels are saved in saved; run the same command again to resume"
+    assert done.stderr == f"boostne: {message}\n"
 
 
 @needs_posix
