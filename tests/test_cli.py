@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from boostne import BoostNE, load_dataset, read_embedding
+from boostne import BoostNE, DeepWalkMatrix, load_dataset, read_embedding
 from boostne.cli import main
 from boostne.cli.program import program, run
 from boostne.evaluation.checksum import embedding_sha256, labels_sha256
@@ -145,7 +145,13 @@ def test_options_reach_the_estimator(inside, folder):
     )
     inside("embed", "karate", "-o", "a.npz", *options.split())
     model = BoostNE(
-        6, levels=3, window=4, negative=0.5, tol=1e-3, max_iter=7, dtype="float64", random_state=3
+        6,
+        levels=3,
+        connectivity=DeepWalkMatrix(window=4, negative=0.5),
+        tol=1e-3,
+        max_iter=7,
+        dtype="float64",
+        random_state=3,
     )
     expected = model.fit(load_dataset("karate").graph).embedding_
     found = read_embedding(folder / "a.npz")
@@ -269,6 +275,17 @@ def test_no_control_characters_without_a_terminal(boostne):
         (["embed", "edges.txt", "-o", "x.npz", "--keep-matrix"], 2, ["--keep-matrix needs --checkpoint"]),
         (["embed", "edges.txt", "-o", "x.npz", "--engine", "dask"], 2, ["--scheduler or --workers"]),
         (["embed", "edges.txt", "-o", "x.npz", "--engine", "cuda", "--workers", "2"], 2, ["--engine cuda"]),
+        (["embed", "edges.txt", "-o", "x.npz", "--memory", "2GB", "--workers", "2"], 2, ["--memory", "Dask"]),
+        (
+            ["embed", "edges.txt", "-o", "x/", "--checkpoint", "c", "--workers", "2"],
+            2,
+            ["--checkpoint", "folder"],
+        ),
+        (
+            ["embed", "edges.txt", "-o", "x.npz", *SMALL, "--scheduler", "127.0.0.1:1"],
+            1,
+            ["no Dask scheduler answers at tcp://127.0.0.1:1"],
+        ),
         (["embed", "edges.txt", "-o", "x.npz", "--workers", "0"], 1, ["--workers", "got 0"]),
         (["embed", "edges.txt", "-o", "x.npz", "--weight", "2", "--no-weight"], 2, ["exclude each other"]),
         (["estimate", "edges.txt", "--method", "hope"], 2, ["boostne and netmf", "got --method hope"]),

@@ -5,9 +5,11 @@ import inspect
 import pytest
 from click.testing import CliRunner
 
-from boostne.cli.estimator import MATRIX_NAMES, METHOD_NAMES
+from boostne.cli.estimator import MATRIX_METHODS, MATRIX_NAMES, METHOD_NAMES, make_estimator
 from boostne.cli.model_options import MODEL_OPTIONS
 from boostne.cli.program import program
+from boostne.factorization.checkpoint import Checkpoint
+from boostne.matrices import MATRICES
 from boostne.models import METHODS
 
 
@@ -27,13 +29,53 @@ def options_of(kind, name):
     return {option.name for option in MODEL_OPTIONS if name in getattr(option, kind)}
 
 
-def test_every_method_is_offered():
+def test_every_method_and_matrix_is_offered():
     assert tuple(METHODS) == METHOD_NAMES
+    assert tuple(MATRICES) == MATRIX_NAMES
 
 
-@pytest.mark.parametrize("method", [name for name in METHOD_NAMES if name not in ("boostne", "netmf")])
+@pytest.mark.parametrize("method", METHOD_NAMES)
 def test_options_of_a_method_are_its_parameters(method):
-    assert options_of("methods", method) == parameters(METHODS[method])
+    expected = parameters(METHODS[method])
+    if method in MATRIX_METHODS:
+        expected -= {"window"}  # set in the matrix
+    assert options_of("methods", method) - {"keep_matrix"} == expected
+
+
+@pytest.mark.parametrize("matrix", MATRIX_NAMES)
+def test_options_of_a_matrix_are_its_parameters(matrix):
+    assert options_of("matrices", matrix) == parameters(MATRICES[matrix])
+
+
+def test_matrix_options_make_a_matrix():
+    model = make_estimator("boostne", {"connectivity": "node2vec", "p": 0.5, "window": 3, "levels": 2})
+    assert type(model.connectivity) is MATRICES["node2vec"]
+    assert model.connectivity.get_params() == {"p": 0.5, "q": 1.0, "window": 3, "negative": 1.0}
+    assert (model.levels, model.window) == (2, None)
+
+
+def test_matrix_options_without_a_name_are_those_of_the_default_matrix():
+    model = make_estimator("netmf", {"negative": 2, "approximation": "push"})
+    assert type(model.connectivity) is MATRICES["deepwalk"]
+    assert model.connectivity.negative == 2
+    assert model.connectivity.approximation == "push"
+
+
+@pytest.mark.parametrize("method", METHOD_NAMES)
+def test_options_not_given_keep_the_defaults(method):
+    assert make_estimator(method, {}).get_params() == METHODS[method]().get_params()
+
+
+def test_options_of_a_sampling_method_are_not_those_of_a_matrix():
+    model = make_estimator("node2vec", {"p": 0.5, "window": 3, "negative": 2})
+    assert (model.p, model.window, model.negative) == (0.5, 3, 2)
+
+
+def test_checkpoint_and_scheduler():
+    assert make_estimator("boostne", {"checkpoint": "a"}).checkpoint == "a"
+    kept = make_estimator("boostne", {"checkpoint": "a", "keep_matrix": True}).checkpoint
+    assert kept == Checkpoint("a", keep_matrix=True)
+    assert make_estimator("boostne", {"engine": "dask"}, "tcp://host:1").engine == "tcp://host:1"
 
 
 @pytest.mark.parametrize(

@@ -78,8 +78,8 @@ def embed(ctx: click.Context, /, graph: str, output: str, method: str, **_: Any)
 
     check_model_options(ctx)
     in_parts = _check_output(ctx, output)
+    _check_cluster_options(ctx, in_parts)
     parameters = given(ctx, MODEL_OPTIONS)
-    _check_combinations(ctx)
     session = session_of(ctx)
     session.interrupted = "interrupted; nothing was written"
     begin = time.perf_counter()
@@ -170,26 +170,30 @@ def _check_output(ctx: click.Context, output: str) -> bool:
     return True
 
 
-def _check_combinations(ctx: click.Context) -> None:
-    """Raise UsageError for options that exclude or need each other."""
+def _check_cluster_options(ctx: click.Context, in_parts: bool) -> None:
+    """Raise UsageError for options that do not go together on a Dask cluster."""
     engine, scheduler, workers = (ctx.params[name] for name in ("engine", "scheduler", "workers"))
     if scheduler is not None and workers is not None:
         raise click.UsageError("--scheduler and --workers exclude each other: give one of them.")
-    on_cluster = scheduler is not None or workers is not None
-    if on_cluster and engine not in (None, "dask"):
+    if scheduler is None and workers is None:
+        if engine == "dask":
+            raise click.UsageError("--engine dask needs a cluster: give --scheduler or --workers.")
+        return
+    if engine not in (None, "dask"):
         raise click.UsageError(f"--scheduler and --workers use Dask; got --engine {engine}.")
-    if ctx.params["keep_matrix"] and ctx.params["checkpoint"] is None:
-        raise click.UsageError("--keep-matrix needs --checkpoint FOLDER.")
-    if engine == "dask" and not on_cluster:
-        raise click.UsageError("--engine dask needs a cluster: give --scheduler or --workers.")
+    for flag, name in {"--memory": "memory_limit", "--keep-matrix": "keep_matrix"}.items():
+        if ctx.params[name] is not None:
+            raise click.UsageError(f"{flag} applies to a matrix on this machine, not on a Dask cluster.")
+    if in_parts and ctx.params["checkpoint"] is not None:
+        raise click.UsageError("--checkpoint applies to an output file, not to a folder of parts.")
 
 
 @contextmanager
 def _cluster(ctx: click.Context) -> Iterator[str | None]:
     """Give the address of the Dask scheduler, if one is used; a cluster started here is closed at the end."""
-    workers = ctx.params["workers"]
+    scheduler, workers = ctx.params["scheduler"], ctx.params["workers"]
     if workers is None:
-        yield ctx.params["scheduler"]
+        yield scheduler if scheduler is None or "://" in scheduler else f"tcp://{scheduler}"
         return
     from boostne.factorization.dask.cluster import local_cluster
 

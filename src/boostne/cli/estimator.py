@@ -1,5 +1,6 @@
 """Estimators and matrices from the options that were given."""
 
+import inspect
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -45,8 +46,15 @@ def method_class(name: str) -> Any:
 
 def matrix_class(name: str) -> Any:
     """Return the class of a connectivity matrix."""
-    del name
-    return method_class("boostne")
+    from boostne.matrices import MATRICES
+
+    return MATRICES[name]
+
+
+def default_of(function: Any, parameter: str) -> Any:
+    """Return the default of a function's parameter, or None if the function has no such parameter."""
+    found = inspect.signature(function).parameters.get(parameter)
+    return None if found is None else found.default
 
 
 def make_estimator(method: str, parameters: Mapping[str, Any], address: str | None = None) -> Any:
@@ -60,8 +68,27 @@ def make_estimator(method: str, parameters: Mapping[str, Any], address: str | No
     address : str, optional
         Address of the Dask scheduler to use.
     """
-    place = {} if address is None else {"engine": "dask", "client": address}
-    return method_class(method)(**{**parameters, **place})
+    settings = dict(parameters)
+    if method in MATRIX_METHODS:
+        settings |= _connectivity(method, settings)
+    if settings.pop("keep_matrix", False):
+        from boostne.factorization.checkpoint import Checkpoint
+
+        settings["checkpoint"] = Checkpoint(settings["checkpoint"], keep_matrix=True)
+    if address is not None:
+        settings["engine"] = address
+    return method_class(method)(**settings)
+
+
+def _connectivity(method: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """Take the name and the parameters of the matrix out of the settings, and return the matrix, if one was given."""
+    given = "connectivity" in settings
+    name = settings.pop("connectivity", default_of(method_class(method), "connectivity"))
+    names = [
+        parameter for parameter in inspect.signature(matrix_class(name)).parameters if parameter in settings
+    ]
+    own = {parameter: settings.pop(parameter) for parameter in names}
+    return {"connectivity": matrix_class(name)(**own)} if given or own else {}
 
 
 def check_direction(graph: "Graph", method: str) -> None:

@@ -1,13 +1,12 @@
 """Options that stand for parameters of library functions."""
 
-import inspect
 import pkgutil
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
 
-from boostne.cli.estimator import MATRIX_METHODS, METHOD_NAMES, matrix_class, method_class
+from boostne.cli.estimator import MATRIX_METHODS, METHOD_NAMES, default_of, matrix_class, method_class
 
 
 class LibraryOption(click.Option):
@@ -92,12 +91,14 @@ class ModelOption(LibraryOption):
 
 
 def check_model_options(ctx: click.Context) -> None:
-    """Raise UsageError for an option that was given but does not belong to the chosen method or matrix."""
+    """Raise UsageError for an option that does not belong to the chosen method or matrix, or lacks another option."""
     method = ctx.params["method"]
     matrix = ctx.params["connectivity"] or default_of(method_class("boostne"), "connectivity")
     for option in ctx.command.params:
         if isinstance(option, ModelOption) and ctx.params[option.name] is not None:
             option.check(method, matrix)
+    if ctx.params["keep_matrix"] and ctx.params["checkpoint"] is None:
+        raise click.UsageError("--keep-matrix needs --checkpoint FOLDER.")
 
 
 def _owners(matrices: Sequence[str], methods: Sequence[str]) -> list[str]:
@@ -109,12 +110,6 @@ def given(ctx: click.Context, options: Sequence[LibraryOption]) -> dict[str, Any
     """Return the values of those options that were typed, by parameter name."""
     values = {option.name: ctx.params[option.name] for option in options}
     return {name: value for name, value in values.items() if value is not None}
-
-
-def default_of(function: Any, parameter: str) -> Any:
-    """Return the default of a function's parameter, or None if the function has no such parameter."""
-    found = inspect.signature(function).parameters.get(parameter)
-    return None if found is None else found.default
 
 
 def default_note(function: Any, parameter: str) -> str:
