@@ -3,6 +3,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn import preprocessing
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from tests.graphs import planted_partition
@@ -35,7 +36,7 @@ def test_scores_equal_a_plain_loop(normalize):
     vectors, labels = planted(noise=0.5)
     vectors *= np.random.default_rng(2).uniform(0.1, 10, size=(150, 1))
     result = evaluate_clusters(vectors, labels, repeats=3, seed=4, normalize=normalize, starts=2)
-    x = normalize(vectors) if normalize else vectors
+    x = preprocessing.normalize(vectors) if normalize else vectors
     for repeat in range(3):
         seed = np.random.SeedSequence([4, repeat]).generate_state(1)[0]
         found = KMeans(3, n_init=2, random_state=int(seed)).fit_predict(x)

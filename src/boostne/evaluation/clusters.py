@@ -64,7 +64,7 @@ def evaluate_clusters(
     >>> result.mean("nmi"), result.mean("ari")
     (np.float64(1.0), np.float64(1.0))
     """
-    from sklearn.preprocessing import normalize as scaled_to_unit_norm
+    from sklearn import preprocessing
     from threadpoolctl import threadpool_limits
 
     check_repeats(repeats, seed)
@@ -76,7 +76,7 @@ def evaluate_clusters(
     several = task.indicator.sum(axis=1) > 1
     used = task.present & ~several
     truth, k = _classes(task.indicator[used], int(np.count_nonzero(several)))
-    vectors = scaled_to_unit_norm(task.vectors[used]) if normalize else task.vectors[used]
+    vectors = preprocessing.normalize(task.vectors[used]) if normalize else task.vectors[used]
 
     def score(repeat: int) -> tuple[float, ...]:
         return repeat, *_score(vectors, truth, k, starts, _seed(seed, repeat))
