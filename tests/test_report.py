@@ -177,12 +177,13 @@ def test_score_table_marks_the_best_and_the_difference_from_the_paper():
 
 
 def test_plain_table_right_aligns_numbers():
-    table = plain_table("t", ["name", "p", "kind"], [["a", "0.01*", "x"], ["b", "−1", ""]])
+    table = plain_table("t", ["name", "p", "kind"], [["a", "0.01*", "x"], ["b", "-1", ""]])
     assert re.findall(r'<th scope="col"( class="text")?>(\w+)', table) == [
         (' class="text"', "name"),
         ("", "p"),
         (' class="text"', "kind"),
     ]
+    assert "<td>−1</td>" in table
 
 
 def test_map_classes_are_the_most_frequent_labels():

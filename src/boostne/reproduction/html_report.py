@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from boostne.reproduction.csv_tables import METRIC_NAMES, CsvRow
+from boostne.reproduction.csv_tables import METRIC_NAMES
 from boostne.reproduction.result_charts import describe_errors, result_charts
+from boostne.reproduction.result_tables import ALPHA, shortfall_table, wilcoxon_table
 from boostne.reproduction.results_folder import ResultsFolder, read_results_folder
 from boostne.visualization.charts import Chart, chart_figure, figure_links
 from boostne.visualization.extras import require_extras
@@ -16,7 +17,6 @@ from boostne.visualization.html_tables import (
     color_legend,
     plain_table,
     score_table,
-    signed,
 )
 from boostne.visualization.level_map import map_explorer
 from boostne.visualization.matplotlib_figures import save_chart, save_level_map
@@ -79,11 +79,12 @@ def _summary(results: ResultsFolder) -> Markup:
         [
             one.dataset,
             f"{one.setting} (better)" if one.is_better else one.setting,
-            len(one.differences),
-            sum(difference >= 0 for difference in one.differences),
-            *(signed(d) for d in (one.mean_difference, min(one.differences), max(one.differences))),
+            len(differences),
+            sum(difference >= 0 for difference in differences),
+            *(f"{d:+.4f}" for d in (one.mean_difference, min(differences), max(differences))),
         ]
         for one in results.compare_with_paper()
+        for differences in [[score.difference for score in one.scores]]
     ]
     parts = []
     if rows:
@@ -91,7 +92,7 @@ def _summary(results: ResultsFolder) -> Markup:
     if results.shortfalls:
         title = "Scores of the better setting that are below the paper’s by more than their standard error"
         count = element("summary", f"{title}: {len(results.shortfalls)}")
-        parts.append(element("details", count, _csv_table(title, results.shortfalls)))
+        parts.append(element("details", count, plain_table(title, *shortfall_table(results.shortfalls))))
     return joined(parts)
 
 
@@ -105,14 +106,12 @@ def _scores(results: ResultsFolder, dataset: str) -> Markup:
             for title, cells in scores.items()
         ]
         parts.append(score_table(f"{dataset}: {name} by training ratio", train, rows))
-    tests = [
-        {name: cell for name, cell in row.items() if name != "dataset"}
-        for row in results.wilcoxon
-        if row["dataset"] == dataset
-    ]
+    tests = [row for row in results.wilcoxon if row["dataset"] == dataset]
     if tests:
         title = "Wilcoxon signed-rank test of BoostNE against each method"
-        parts.append(element("details", element("summary", title), _csv_table(f"{dataset}: {title}", tests)))
+        caption = f"{dataset}: {title}; * p < {ALPHA}"
+        table = plain_table(caption, *wilcoxon_table(tests, significant="{}*"))
+        parts.append(element("details", element("summary", title), table))
     return joined(parts)
 
 
@@ -146,10 +145,3 @@ def _maps(results: ResultsFolder) -> Markup:
 def _run(results: ResultsFolder) -> Markup:
     links = joined((element("a", name, href=name) for name in results.files), " · ")
     return joined([provenance(results.run), element("p", "data files: ", links, class_="links")])
-
-
-def _csv_table(caption: str, rows: Sequence[CsvRow]) -> Markup:
-    header = [name.replace("_", " ") for name in rows[0]]
-    return plain_table(
-        caption, header, [[METRIC_NAMES.get(cell, cell) for cell in row.values()] for row in rows]
-    )

@@ -6,16 +6,14 @@ from typing import Any
 
 from boostne.reproduction.csv_tables import METRIC_NAMES, CsvRow, write_text
 from boostne.reproduction.result_charts import describe_errors, result_charts
+from boostne.reproduction.result_tables import ALPHA, shortfall_table, wilcoxon_table
 from boostne.reproduction.results_folder import (
     LevelScore,
     PaperComparison,
     ResultsFolder,
     Score,
-    all_better,
     read_results_folder,
 )
-
-ALPHA = 0.05
 
 
 def write_results_page(folder: Path) -> Path:
@@ -67,14 +65,16 @@ def _summary(comparisons: list[PaperComparison]) -> str:
         [one.dataset, f"{one.setting} (better)" if one.is_better else one.setting, *_summary_cells(one)]
         for one in comparisons
     ]
-    merged = all_better(comparisons)
-    rows.append([f"**{merged.dataset}**", merged.setting, *_summary_cells(merged)])
+    better = [score for one in comparisons if one.is_better for score in one.scores]
+    merged = PaperComparison("**all**", "better of the two", is_better=True, scores=better)
+    rows.append([merged.dataset, merged.setting, *_summary_cells(merged)])
     return "## BoostNE compared with the paper\n\n" + _table(header, rows)
 
 
 def _summary_cells(one: PaperComparison) -> list[str]:
-    differences = (one.mean_difference, min(one.micro_differences))
-    return [str(len(one.differences)), *(f"{value:+.4f}" for value in differences), str(one.n_below)]
+    lowest = min(score.difference for score in one.scores if score.metric == "micro-f1")
+    n_below = sum(score.difference < -score.se for score in one.scores)
+    return [str(len(one.scores)), f"{one.mean_difference:+.4f}", f"{lowest:+.4f}", str(n_below)]
 
 
 def _score_tables(results: ResultsFolder) -> Iterator[str]:
@@ -89,7 +89,7 @@ def _score_tables(results: ResultsFolder) -> Iterator[str]:
 def _score_cell(score: Score | None) -> str:
     if score is None:
         return ""
-    return f"{score.mean:.3f}" + ("" if score.difference is None else f" ({score.difference:+.3f})")
+    return f"{score.mean:.3f}" + ("" if score.paper is None else f" ({score.difference:+.3f})")
 
 
 def _approximation(results: ResultsFolder) -> str:
@@ -123,56 +123,20 @@ def _levels(levels: list[LevelScore]) -> str:
 def _wilcoxon(tests: list[CsvRow]) -> str:
     if not tests:
         return ""
-    header = [
-        "data set", "setting", "against", "metric", "win / tie / loss", "difference", "effect", "p", "p (Holm)",
-    ]  # fmt: skip
-    rows = [
-        [
-            row["dataset"],
-            row["setting"],
-            row["method"],
-            METRIC_NAMES[row["metric"]],
-            f"{row['wins']} / {row['ties']} / {row['losses']}",
-            f"{float(row['difference']):+.4f}",
-            f"{float(row['effect']):+.2f}",
-            *(_bold_if_significant(float(row[name])) for name in ("p", "p_holm")),
-        ]
-        for row in tests
-    ]
     return (
         "## Wilcoxon signed-rank test\n\n"
-        "BoostNE against each other method over all splits and ratios, two-sided; bold if p < 0.05. Holm's correction "
-        "is over all tests of a data set. The splits share nodes, so p is too small: consider the effect size "
-        "(rank-biserial correlation, 1 if BoostNE is better on every split) and the difference first.\n\n"
-        + _table(header, rows)
+        f"BoostNE against each other method over all splits and ratios, two-sided; bold if p < {ALPHA}. Holm's "
+        "correction is over all tests of a data set. The splits share nodes, so p is too small: consider the effect "
+        "size (rank-biserial correlation, 1 if BoostNE is better on every split) and the difference first.\n\n"
+        + _table(*wilcoxon_table(tests, significant="**{}**"))
     )
-
-
-def _bold_if_significant(p: float) -> str:
-    return f"**{p:.2g}**" if p < ALPHA else f"{p:.2g}"
 
 
 def _shortfalls(shortfalls: list[CsvRow]) -> str:
     title = "## Scores below the paper's\n\n"
     if not shortfalls:
         return title + "No score of the better setting is below the paper's by more than its standard error."
-    header = [
-        "data set", "metric", "train", "paper", "ours", "standard error", "difference", "other setting",
-    ]  # fmt: skip
-    rows = [
-        [
-            row["dataset"],
-            METRIC_NAMES[row["metric"]],
-            f"{row['train_percent']} %",
-            f"{float(row['paper']):.3f}",
-            f"{float(row['mean']):.3f} ({row['setting']})",
-            f"{float(row['se']):.4f}",
-            f"{float(row['difference']):+.4f}",
-            f"{float(row['other_mean']):.3f} ({row['other_setting']})" if row["other_mean"] else "",
-        ]
-        for row in shortfalls
-    ]
     return (
         title + "Scores of the better setting that are below the paper's by more than their standard error; "
-        "docs/method.md discusses them.\n\n" + _table(header, rows)
+        "docs/method.md discusses them.\n\n" + _table(*shortfall_table(shortfalls))
     )

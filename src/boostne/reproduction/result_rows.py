@@ -123,12 +123,12 @@ def shortfall_rows(scores: Iterable[CsvRow]) -> Iterator[CsvRow]:
                 }
 
 
-def better_setting(differences: Iterable[tuple[str, float]]) -> str:
-    """Return the setting with the highest mean difference from the paper."""
+def better_setting(differences: Iterable[tuple[str, float]]) -> str | None:
+    """Return the setting with the highest mean difference from the paper; None without differences."""
     by_setting: dict[str, list[float]] = {}
     for setting, difference in differences:
         by_setting.setdefault(setting, []).append(difference)
-    return max(by_setting, key=lambda setting: float(np.mean(by_setting[setting])))
+    return max(by_setting, key=lambda setting: float(np.mean(by_setting[setting])), default=None)
 
 
 def _table_results(dataset: DatasetResults) -> Iterator[tuple[str, ExperimentResult]]:

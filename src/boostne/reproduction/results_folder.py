@@ -3,7 +3,6 @@
 import json
 import math
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +19,10 @@ FILES = ("scores.csv", "wilcoxon.csv", "approximation.csv", "levels.csv", "short
 
 @dataclass(frozen=True)
 class Score:
-    """A score of the tables and the paper's value, if any.
+    """A score of the tables.
 
-    `name` is the method with its setting, `train` the training ratio in percent.
+    `name` is the method with its setting, `train` the training ratio in percent, `difference` ours minus the paper's
+    value, NaN if it has none.
     """
 
     dataset: str
@@ -35,11 +35,7 @@ class Score:
     std: float
     se: float
     paper: float | None
-
-    @property
-    def difference(self) -> float | None:
-        """Ours minus the paper's, with the precision of the file."""
-        return None if self.paper is None else round(self.mean - self.paper, 6)
+    difference: float
 
 
 @dataclass(frozen=True)
@@ -57,32 +53,20 @@ class LevelScore:
 
 @dataclass(frozen=True)
 class PaperComparison:
-    """BoostNE in one setting compared with the paper on one data set, or over several.
+    """The scores of BoostNE in one setting that have a value in the paper.
 
-    Attributes
-    ----------
-    dataset, setting : str
-    is_better : bool
-        Whether the setting has the higher mean difference on the data set.
-    differences : list of float
-        Ours minus the paper's.
-    micro_differences : list of float
-        Those of Micro-F1.
-    n_below : int
-        Number of scores below the paper's by more than their standard error.
+    `is_better` tells whether the setting has the higher mean difference on the data set.
     """
 
     dataset: str
     setting: str
     is_better: bool
-    differences: list[float]
-    micro_differences: list[float]
-    n_below: int
+    scores: list[Score]
 
     @property
     def mean_difference(self) -> float:
-        """Mean of the differences."""
-        return sum(self.differences) / len(self.differences)
+        """Mean of ours minus the paper's."""
+        return sum(score.difference for score in self.scores) / len(self.scores)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,23 +114,15 @@ class ResultsFolder:
         """Compare each setting of BoostNE with the paper on each data set."""
         comparisons = []
         for dataset in self.datasets:
-            scores = [s for s in self.scores if (s.dataset, s.method) == (dataset, "BoostNE")]
-            compared = [(score, score.difference) for score in scores if score.difference is not None]
-            if not compared:
-                continue
-            best = better_setting((score.setting, difference) for score, difference in compared)
-            for setting in dict.fromkeys(score.setting for score, _ in compared):
-                cells = [(score, d) for score, d in compared if score.setting == setting]
-                comparisons.append(
-                    PaperComparison(
-                        dataset,
-                        setting,
-                        setting == best,
-                        differences=[d for _, d in cells],
-                        micro_differences=[d for score, d in cells if score.metric == "micro-f1"],
-                        n_below=sum(d < -score.se for score, d in cells),
-                    )
+            boostne = [s for s in self.scores if (s.dataset, s.method) == (dataset, "BoostNE")]
+            scores = [score for score in boostne if score.paper is not None]
+            best = better_setting((score.setting, score.difference) for score in scores)
+            comparisons += [
+                PaperComparison(
+                    dataset, setting, setting == best, [s for s in scores if s.setting == setting]
                 )
+                for setting in dict.fromkeys(score.setting for score in scores)
+            ]
         return comparisons
 
 
@@ -171,19 +147,6 @@ def read_results_folder(folder: Path) -> ResultsFolder:
         maps=[_read_map(path) for path in maps if path.is_file()],
         run=_read_json(folder / "run.json"),
         files=[name for name in FILES if (folder / name).is_file()],
-    )
-
-
-def all_better(comparisons: Iterable[PaperComparison]) -> PaperComparison:
-    """Merge the comparisons of the better setting of each data set."""
-    better = [one for one in comparisons if one.is_better]
-    return PaperComparison(
-        "all",
-        "better of the two",
-        is_better=True,
-        differences=[d for one in better for d in one.differences],
-        micro_differences=[d for one in better for d in one.micro_differences],
-        n_below=sum(one.n_below for one in better),
     )
 
 
@@ -231,6 +194,7 @@ def _parse_score(row: CsvRow) -> Score:
         std=_number(row["std"]),
         se=_number(row["se"]),
         paper=_number(row["paper"]) if row["paper"] else None,
+        difference=_number(row["difference"]) if row["paper"] else math.nan,
     )
 
 

@@ -13,7 +13,7 @@ from boostne.progress import Progress, ProgressCallback, silent
 from boostne.visualization.charts import Chart, Line, chart_figure
 from boostne.visualization.extras import require_extras
 from boostne.visualization.html import Markup, element, joined
-from boostne.visualization.html_tables import ScoreCell, ScoreRow, plain_table, score_table, signed
+from boostne.visualization.html_tables import ScoreCell, ScoreRow, plain_table, score_table
 from boostne.visualization.layout import level_maps
 from boostne.visualization.level_map import LevelMap, map_explorer
 from boostne.visualization.page import Page, Section, write_page
@@ -118,8 +118,8 @@ def _comparison(comparison: Comparison) -> Markup:
             test.wins,
             test.ties,
             test.losses,
-            signed(test.difference),
-            signed(test.effect, 3),
+            f"{test.difference:+.4f}",
+            f"{test.effect:+.3f}",
             comparison.marked(test.p),
             comparison.marked(test.p_holm),
         ]

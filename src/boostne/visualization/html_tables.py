@@ -43,7 +43,7 @@ def score_table(caption: str, train: Sequence[float], rows: Sequence[ScoreRow]) 
     best = [max((cell.mean for cell in column if cell), default=None) for column in columns]
     head = element(
         "tr",
-        element("th", "training nodes", scope="col"),
+        element("th", "training ratio", scope="col"),
         *(element("th", f"{ratio:g} %", scope="col") for ratio in train),
     )
     body = (
@@ -58,7 +58,7 @@ def score_table(caption: str, train: Sequence[float], rows: Sequence[ScoreRow]) 
 
 
 def plain_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> Markup:
-    """Return a table with numeric columns right-aligned and all others left-aligned."""
+    """Return a table with numeric columns right-aligned, with typographic minus signs, and others left-aligned."""
     kinds = [
         None if all(_is_number(cell) for cell in column) else "text" for column in zip(*rows, strict=True)
     ]
@@ -70,19 +70,22 @@ def plain_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[obj
         element(
             "tr",
             element("th", row[0], scope="row"),
-            *(element("td", cell, class_=kind) for cell, kind in zip(row[1:], kinds[1:], strict=True)),
+            *(
+                element("td", cell if kind else str(cell).replace("-", _MINUS), class_=kind)
+                for cell, kind in zip(row[1:], kinds[1:], strict=True)
+            ),
         )
         for row in rows
     )
     return _boxed(caption, head, body, "plain")
 
 
-def signed(value: float, digits: int = 4) -> str:
+def _signed(value: float, digits: int = 4) -> str:
     """Format a number with its sign, using a typographic minus.
 
     Examples
     --------
-    >>> signed(-0.01234), signed(0.5, 1)
+    >>> _signed(-0.01234), _signed(0.5, 1)
     ('−0.0123', '+0.5')
     """
     return f"{value:+.{digits}f}".replace("-", _MINUS)
@@ -107,13 +110,13 @@ def color_legend() -> Markup:
     return element(
         "p",
         "ours − paper: ",
-        *(element("span", signed(step, 3) if step else "0", **_background(step)) for step in steps),
+        *(element("span", _signed(step, 3) if step else "0", **_background(step)) for step in steps),
         class_="key",
     )
 
 
 def _is_number(cell: object) -> bool:
-    text = str(cell).replace(_MINUS, "-").rstrip("* ")
+    text = str(cell).rstrip("* ")
     try:
         return not text or math.isfinite(float(text))
     except ValueError:
@@ -139,7 +142,7 @@ def _score(cell: ScoreCell | None, best: float | None) -> Markup:
     lines = [element("span", f"{cell.mean:.4f}", class_="best" if cell.mean == best else "mean")]
     if difference is not None:
         lines += [
-            element("span", signed(difference), class_="below difference"),
+            element("span", _signed(difference), class_="below difference"),
             element("span", f"{cell.paper:.4f}", class_="below paper"),
         ]
     lines.append(element("span", f"± {cell.se:.4f}", class_="below se"))
