@@ -16,7 +16,7 @@ from boostne import BoostNE, NetMF, planted_partition
 from boostne.cli.program import run
 from boostne.errors import MemoryLimitError, ParameterError
 from boostne.io import read_embedding
-from boostne.memory import parse_bytes, resident_memory, room_within
+from boostne.memory import parse_bytes, resident_memory
 
 SMALL = {"dimensions": 16, "levels": 2, "max_iter": 5}
 MB = 1_000_000
@@ -118,13 +118,11 @@ class TestLimits:
         assert expected.nnz > 1_000_000
 
     def test_too_small_a_limit_tells_the_smallest(self, graph):
-        with pytest.raises(
-            MemoryLimitError, match=r"smallest memory_limit that would do is '\d+MB'"
-        ) as caught:
+        with pytest.raises(MemoryLimitError, match=r"smallest sufficient memory_limit is '\d+MB'") as caught:
             BoostNE(memory_limit=resident_memory() + 2 * MB, **SMALL).fit(graph)
         message = str(caught.value)
         assert "6,000 nodes, with X pruned to 32 entries a row" in message
-        smallest = parse_bytes("memory_limit", re.search(r"would do is '(\w+)'", message)[1])
+        smallest = parse_bytes("memory_limit", re.search(r"memory_limit is '(\w+)'", message)[1])
         # What the process holds grows a little with its first fit.
         model = BoostNE(memory_limit=smallest + 20 * MB, **SMALL).fit(graph)
         assert model.approximation_ == "push"
@@ -196,38 +194,5 @@ class TestCommandLine:
         path = str(tmp_path / "x.npz")
         assert run(["embed", "digits", "-o", path, "--memory", "1MB"]) == 3
         error = capsys.readouterr().err
-        assert "The smallest --memory that would do is '" in error
+        assert "The smallest sufficient --memory is '" in error
         assert not Path(path).exists()
-
-
-class TestSizes:
-    @pytest.mark.parametrize(
-        ("text", "size"),
-        [
-            ("2GB", 2_000_000_000),
-            ("1.5 gb", 1_500_000_000),
-            ("750MB", 750_000_000),
-            ("12kB", 12_000),
-            ("3e9", 3_000_000_000),
-            (4096, 4096),
-            (np.int64(4096), 4096),
-            ("7 B", 7),
-        ],
-    )
-    def test_as_people_write_them(self, text, size):
-        assert parse_bytes("memory_limit", text) == size
-
-    @pytest.mark.parametrize("text", ["", "GB", "-2GB", "2 pounds", "0", True, "nan", "inf"])
-    def test_others_are_refused(self, text):
-        with pytest.raises(ParameterError, match="memory_limit must be a size such as '2GB'"):
-            parse_bytes("memory_limit", text)
-
-    def test_room(self, free_memory):
-        free_memory(1000 * MB)
-        assert room_within().size == 800 * MB
-        held = resident_memory()
-        assert room_within(held + 10 * MB).size == pytest.approx(10 * MB, abs=5 * MB)
-        assert room_within("100GB").size == 1000 * MB  # more than there is cannot be taken
-        assert room_within(1).size == 0
-        free_memory(None)
-        assert room_within().fits(10**18)

@@ -236,7 +236,7 @@ class TestAttributes:
     def test_the_levels_time_follows_from_timed_passes(self, monkeypatch):
         # As if a pass took a second, and one more for each thousand entries, whatever the columns.
         timed = []
-        monkeypatch.setattr(estimates, "STRIPED_FROM", 25)
+        monkeypatch.setattr(estimates, "COLUMN_BLOCKED_FROM", 25)
         monkeypatch.setattr(
             estimates,
             "_time_pass",
@@ -364,8 +364,8 @@ class TestMemory:
         free_memory(250_000)
         monkeypatch.setattr(boostne.models.walk_matrix, "collect_rows", never)
         message = (
-            r"X with .*[\d,]+ entries would need about [\d.]+ [kM]B of memory; 200 kB, 80% of what is free, may be "
-            r"taken\. Or use approximation='auto'.*lower window"
+            r"X with .*[\d,]+ entries would need about [\d.]+ [kM]B of memory; 200 kB \(80% of the available "
+            r"memory\) may be used\. Or use approximation='auto'.*lower window"
         )
         with pytest.raises(MemoryLimitError, match=message) as caught:
             small(**changes).fit(digits())

@@ -315,7 +315,7 @@ def test_too_little_memory_is_found_before_it_is_spent(boostne, folder):
     )
     seconds = time.perf_counter() - begin
     error = error_of(done)
-    needed = re.search(r"would need about (\d+) GB of memory; [\d.]+ [kMGT]B, 80% of what is free", error)
+    needed = re.search(r"would need about (\d+) GB of memory; [\d.]+ [kMGT]B \(80% of the available", error)
     assert needed
     assert int(needed[1]) > 300
     assert "--approximation auto" in error

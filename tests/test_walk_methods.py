@@ -1,4 +1,4 @@
-"""LINE, DeepWalk and Node2Vec: what is theirs beyond the contract of all methods."""
+"""LINE, DeepWalk and Node2Vec: behavior beyond the contract of all methods."""
 
 from itertools import pairwise
 
@@ -11,7 +11,7 @@ from tests import graphs
 from boostne import LINE, DeepWalk, Graph, Node2Vec
 from boostne.errors import ParameterError
 from boostne.models.walk_base import expected_visits
-from boostne.sampling.schedule import schedule
+from boostne.sampling.schedule import training_chunks
 from boostne.sampling.walks import walk_chunks
 
 WALKS = {"walks": 10, "length": 20, "window": 3}
@@ -19,12 +19,12 @@ WALKS = {"walks": 10, "length": 20, "window": 3}
 
 @pytest.fixture(scope="module")
 def planted():
-    """Communities that are hard to find: a classifier on all neighbors is right in about nine of ten cases."""
+    """Communities that are hard to find: a classifier given all neighbors is right for about 90 % of the nodes."""
     return graphs.planted_partition([130, 120, 110, 140], 0.08, 0.014, seed=1)
 
 
 def accuracy(vectors, labels):
-    """Mean over ten random halves."""
+    """Return the mean accuracy over ten random halves."""
     scores = []
     for seed in range(10):
         order = np.random.default_rng(seed).permutation(len(labels))
@@ -35,22 +35,21 @@ def accuracy(vectors, labels):
 
 
 class TestLine:
-    def test_each_order_has_unit_length(self):
+    def test_vectors_of_each_order_have_unit_norm(self):
         embedding = LINE(8).fit(graphs.karate()).embedding_
         assert embedding.levels.tolist() == [4, 4]
         for level in (1, 2):
             np.testing.assert_allclose(np.linalg.norm(embedding.level(level), axis=1), 1, rtol=1e-5)
 
-    def test_first_order_neighbors_second_order_the_same_neighbors(self):
+    def test_first_order_joins_neighbors_and_second_order_nodes_with_common_neighbors(self):
         ring = Graph.from_edges(range(40), [*range(1, 40), 0])
         embedding = LINE(32, epochs=1000).fit(ring).embedding_
         first, second = (embedding.level(level) @ embedding.level(level).T for level in (1, 2))
         assert np.diag(first, 1).mean() > np.diag(first, 10).mean() + 0.3
-        assert (
-            np.diag(second, 2).mean() > np.diag(second, 1).mean() + 0.3
-        )  # two steps apart: one neighbor in common
+        # Nodes two steps apart have a common neighbor.
+        assert np.diag(second, 2).mean() > np.diag(second, 1).mean() + 0.3
 
-    def test_heavy_edges_bind(self):
+    def test_heavy_edges_make_nodes_similar(self):
         edges = np.transpose([(i, j) for i in range(20) for j in range(i)])
         weight = np.where(edges[0] % 2 == edges[1] % 2, 30.0, 1.0)
         vectors = LINE(8, epochs=200).fit(Graph.from_edges(*edges, weight)).embedding_.level(1)
@@ -58,17 +57,17 @@ class TestLine:
         same = np.arange(20)[:, None] % 2 == np.arange(20) % 2
         assert similar[same].mean() > similar[~same].mean() + 0.5
 
-    def test_a_node_that_no_edge_leaves_has_no_second_order(self):
+    def test_second_order_is_zero_without_outgoing_edges(self):
         graph = Graph.from_edges([0, 1, 2, 0], [1, 2, 0, 3], directed=True)
         embedding = LINE(4).fit(graph).embedding_
         assert embedding.level(1).any(axis=1).all()
         assert embedding.level(2).any(axis=1).tolist() == [True, True, True, False]
 
-    def test_all_edges_lead_to_one_node(self):
+    def test_a_directed_star_gives_finite_vectors(self):
         graph = Graph.from_edges(range(1, 1500), [0] * 1499, directed=True)
         assert np.isfinite(LINE(4, epochs=3).fit_transform(graph)).all()
 
-    def test_an_odd_number_of_dimensions(self):
+    def test_an_odd_number_of_dimensions_is_rejected(self):
         with pytest.raises(
             ParameterError, match="dimensions must be even, half for each order of LINE; got 5"
         ):
@@ -76,11 +75,11 @@ class TestLine:
 
 
 class TestWalks:
-    def test_without_bias_node2vec_is_deepwalk(self):
+    def test_node2vec_without_bias_equals_deepwalk(self):
         one, two = (method(8, **WALKS).fit_transform(graphs.karate()) for method in (DeepWalk, Node2Vec))
         np.testing.assert_array_equal(one, two)
 
-    def test_p_and_q_count(self):
+    def test_p_and_q_change_the_vectors(self):
         vectors = [
             Node2Vec(8, **WALKS, **bias).fit_transform(graphs.karate())
             for bias in ({}, {"p": 0.1}, {"q": 0.1}, {"q": 10})
@@ -89,8 +88,7 @@ class TestWalks:
             for j in range(i):
                 assert np.abs(vectors[i] - vectors[j]).max() > 0.01
 
-    def test_direction_is_followed(self):
-        # From every node of a ring the next is near, but in both directions along a walk.
+    def test_neighbors_on_a_directed_ring_are_similar(self):
         ring = Graph.from_edges(range(40), [*range(1, 40), 0], directed=True)
         vectors = DeepWalk(8, walks=20, length=20, window=2).fit_transform(ring)
         vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -98,7 +96,7 @@ class TestWalks:
         assert np.diag(similar, 1).mean() > np.diag(similar, 10).mean() + 0.5
 
     @pytest.mark.parametrize("make", [graphs.karate, graphs.weighted, graphs.disconnected])
-    def test_expected_visits(self, make):
+    def test_expected_visits_match_counted_visits(self, make):
         graph = make()
         walks = np.concatenate(list(walk_chunks(graph, walks=400, length=6)))
         counted = np.bincount(walks.ravel(), minlength=graph.n_nodes) / 400
@@ -117,13 +115,13 @@ class TestWalks:
             ({"q": -1}, "q must be a number above 0; got -1"),
         ],
     )
-    def test_bad_parameters_are_named(self, changes, message):
+    def test_invalid_parameters_are_rejected_by_name(self, changes, message):
         with pytest.raises(ParameterError, match=message):
             Node2Vec(4, **changes).fit(graphs.karate())
 
 
 @pytest.mark.parametrize(("p", "q"), [(1, 1), (0.25, 4)])
-def test_as_good_as_gensim_on_the_same_walks(planted, p, q):
+def test_accuracy_matches_gensim_on_the_same_walks(planted, p, q):
     graph, labels = planted
     model = Node2Vec(16, p=p, q=q, **WALKS)
     ours = accuracy(model.fit_transform(graph), labels)
@@ -133,17 +131,16 @@ def test_as_good_as_gensim_on_the_same_walks(planted, p, q):
         min_count=0, sample=0, workers=1, seed=1,
     )  # fmt: skip
     theirs = accuracy(gensim.wv[list(range(graph.n_nodes))], labels)
-    assert 0.7 < theirs < 0.99  # neither hopeless nor easy
+    assert 0.7 < theirs < 0.99  # hard enough to tell methods apart
     assert ours == pytest.approx(theirs, abs=0.04)
 
 
-class TestSchedule:
-    def test_all_samples_once_and_falling_rates(self):
-        steps = list(schedule(1003, 0.1, seed=4))
-        assert sum(step.count for step in steps) == 1003
-        for step, after in pairwise(steps):
-            assert after.first == step.first + step.count
-            assert after.rates[0] == step.rates[1] < step.rates[0]
-        assert steps[0].rates[0] == 0.1
-        assert steps[-1].rates[1] == pytest.approx(0.0004)
-        assert len({step.seed for step in steps}) == len(steps)
+def test_training_chunks_cover_all_samples_with_decaying_learning_rates():
+    chunks = list(training_chunks(1003, 0.1, seed=4))
+    assert sum(chunk.n_samples for chunk in chunks) == 1003
+    for chunk, following in pairwise(chunks):
+        assert following.first == chunk.first + chunk.n_samples
+        assert following.learning_rates[0] == chunk.learning_rates[1] < chunk.learning_rates[0]
+    assert chunks[0].learning_rates[0] == 0.1
+    assert chunks[-1].learning_rates[1] == pytest.approx(0.0004)
+    assert len({chunk.seed for chunk in chunks}) == len(chunks)

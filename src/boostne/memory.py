@@ -1,4 +1,4 @@
-"""How much memory there is, asked before it is spent."""
+"""Available memory, memory budgets, and sizes in bytes."""
 
 import os
 import re
@@ -9,14 +9,17 @@ from typing import Any
 from boostne.errors import MemoryLimitError, ParameterError
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
+_PREFIXES = " kmgtpe"
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?(?:e\d+)?)\s*(?:([kMGTPE])(i?))?B?\s*", re.IGNORECASE)
 _STEP = 1000  # from one unit to the next
-_SMALL = 10  # below this a decimal is worth showing
-_SHARE = 0.8  # of what is free, where no limit is given: others are on this machine too
-_CAUTION = 0.95  # of what a limit leaves: what a fit will take is known before it only roughly
+_BINARY_STEP = 1024
+_SMALL = 10  # sizes below this are shown with one decimal
+_SHARE = 0.8  # usable share of the available memory if no limit is set: other processes need some, too
+_MARGIN = 0.95  # usable share of a limit: the needs of a fit are only known approximately
 
 
 def available_memory() -> int | None:
-    """Bytes that this process can still take, a container's limit included; None where nobody says."""
+    """Return the bytes that this process can still allocate, within a container's limit; None if unknown."""
     candidates = [_meminfo_available(), _cgroup_available()]
     known = [value for value in candidates if value is not None]
     if known:
@@ -27,9 +30,20 @@ def available_memory() -> int | None:
         return None
 
 
-def format_bytes(size: float) -> str:
-    """Return a size as people write it.
+def resident_memory() -> int:
+    """Return the resident set size of this process in bytes; 0 if unknown."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError, AttributeError):
+        return 0
 
+
+def format_bytes(size: float) -> str:
+    """Format a size in decimal units.
+
+    Examples
+    --------
     >>> format_bytes(161_255_504)
     '161 MB'
     >>> format_bytes(1_600_000_000)
@@ -43,79 +57,89 @@ def format_bytes(size: float) -> str:
 
 
 def parse_bytes(name: str, size: Any) -> int:
-    """Return a size in bytes: a number, or a text such as "2GB" or "750 MB".
+    """Convert a size such as "2GB" or "750 MiB", or a number of bytes, to bytes.
 
-    >>> parse_bytes("memory_limit", "1.5 GB")
-    1500000000
+    kB, MB, GB, … are powers of 1000; KiB, MiB, GiB, … are powers of 1024. Case does not matter.
+
+    Parameters
+    ----------
+    name
+        Name of the parameter, for the error message.
+    size
+        A string or a positive number.
+
+    Examples
+    --------
+    >>> parse_bytes("memory_limit", "1.5 GB"), parse_bytes("memory_limit", "2GiB")
+    (1500000000, 2147483648)
     """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?(?:e\d+)?)\s*([kMGTPE]?)i?B?\s*", str(size), re.IGNORECASE)
+    match = _SIZE.fullmatch(str(size))
     if match is None or isinstance(size, bool) or float(match[1]) <= 0:
-        raise ParameterError(f"{name} must be a size such as '2GB', or a number of bytes; got {size!r}")
-    unit = f"{match[2].upper().replace('K', 'k')}B"
-    return int(float(match[1]) * _STEP ** _UNITS.index(unit))
+        raise ParameterError(
+            f"{name} must be a size such as '2GB' or '2GiB', or a number of bytes; got {size!r}"
+        )
+    step = _BINARY_STEP if match[3] else _STEP
+    return int(float(match[1]) * step ** _PREFIXES.index((match[2] or " ").lower()))
 
 
 @dataclass(frozen=True)
-class Room:
-    """Memory that may still be taken.
+class MemoryBudget:
+    """Memory that may still be allocated.
 
     Attributes
     ----------
     size : int or None
-        Bytes; None where nobody says how much there is.
+        Bytes that may still be allocated; None if unknown.
     held : int
-        Bytes that this process holds already.
+        Bytes that this process already holds.
     limit : int or None
-        The most that it may ever hold, where one was set.
+        Upper bound on the bytes held by this process, if one was set.
     """
 
     size: int | None
     held: int
     limit: int | None
 
+    @classmethod
+    def within(cls, limit: Any = None) -> "MemoryBudget":
+        """Return the budget of this process under ``limit``; by default, 80 % of the available memory.
+
+        Parameters
+        ----------
+        limit
+            Upper bound on the memory held by this process, as for :func:`parse_bytes`.
+        """
+        available, held = available_memory(), resident_memory()
+        if limit is None:
+            return cls(None if available is None else int(_SHARE * available), held, None)
+        bound = parse_bytes("memory_limit", limit)
+        left = int(_MARGIN * max(bound - held, 0))
+        return cls(left if available is None else min(left, available), held, bound)
+
     def fits(self, needed: float) -> bool:
-        """Whether so many bytes may be taken."""
+        """Return whether ``needed`` bytes may be allocated."""
         return self.size is None or needed <= self.size
 
     def check(self, needed: float, purpose: str, remedy: str) -> None:
-        """Raise unless so many bytes may be taken; ``purpose`` and ``remedy`` go into the message."""
+        """Raise MemoryLimitError unless ``needed`` bytes fit; the message contains ``purpose`` and ``remedy``."""
         if self.fits(needed):
             return
         size = format_bytes(self.size or 0)
         if self.limit is None:
-            there = f"{size}, {_SHARE:.0%} of what is free, may be taken"
-            smallest = ""
+            budget = f"{size} ({_SHARE:.0%} of the available memory) may be used."
         else:
-            there = f"the limit of {format_bytes(self.limit)} leaves {size}, since {format_bytes(self.held)} are held"
-            smallest = (
-                f" The smallest memory_limit that would do is '{_rounded_up(self.held + needed / _CAUTION)}'."
+            sufficient = _format_rounded_up(self.held + needed / _MARGIN)
+            budget = (
+                f"the limit of {format_bytes(self.limit)} leaves {size}, because {format_bytes(self.held)} are "
+                f"already in use. The smallest sufficient memory_limit is '{sufficient}'."
             )
         raise MemoryLimitError(
-            f"{purpose} would need about {format_bytes(needed)} of memory; {there}.{smallest} {remedy}"
+            f"{purpose} would need about {format_bytes(needed)} of memory; {budget} {remedy}"
         )
 
 
-def room_within(limit: Any = None) -> Room:
-    """Return what this process may still take: up to ``limit``, or else 80 % of what is free."""
-    available, held = available_memory(), resident_memory()
-    if limit is None:
-        return Room(None if available is None else int(_SHARE * available), held, None)
-    most = parse_bytes("memory_limit", limit)
-    left = int(_CAUTION * max(most - held, 0))
-    return Room(left if available is None else min(left, available), held, most)
-
-
-def resident_memory() -> int:
-    """Bytes that this process holds in memory; 0 where nobody says."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError, AttributeError):
-        return 0
-
-
 def check_memory(needed: float, purpose: str, remedy: str) -> None:
-    """Raise unless ``needed`` bytes are free; ``purpose`` and ``remedy`` go into the message."""
+    """Raise MemoryLimitError unless ``needed`` bytes are available; the message contains ``purpose`` and ``remedy``."""
     available = available_memory()
     if available is not None and needed > available:
         raise MemoryLimitError(
@@ -123,7 +147,7 @@ def check_memory(needed: float, purpose: str, remedy: str) -> None:
         )
 
 
-def _rounded_up(size: float) -> str:
+def _format_rounded_up(size: float) -> str:
     megabytes = -(-int(size) // _STEP**2)
     return f"{megabytes}MB" if megabytes < _STEP else f"{-(-megabytes // 100) / 10:g}GB"
 

@@ -1,5 +1,6 @@
-"""Checks of an estimator's parameters; every message names the parameter, its range and the value found."""
+"""Parameter validation; each error names the parameter, the values it accepts and the value it got."""
 
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
@@ -8,24 +9,31 @@ import numpy as np
 from boostne.errors import ParameterError
 
 
+def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
+    """Raise unless ``value`` is one of ``choices``."""
+    accepted = tuple(choices)
+    if value not in accepted:
+        raise ParameterError(f"{name} must be one of {', '.join(map(repr, accepted))}, got {value!r}")
+
+
 def check_integer(name: str, value: Any, minimum: int) -> int:
-    """Return ``value`` as an int that is at least ``minimum``."""
-    if not _is(value, Integral) or value < minimum:
+    """Return ``value`` as an int; raise unless it is an integer of at least ``minimum``."""
+    if not _is_instance(value, Integral) or value < minimum:
         raise ParameterError(f"{name} must be an integer of at least {minimum}; got {value!r}")
     return int(value)
 
 
 def check_number(name: str, value: Any, minimum: float, *, strict: bool = False) -> float:
-    """Return ``value`` as a finite float that is at least (``strict``: above) ``minimum``."""
-    fine = _is(value, Real) and np.isfinite(float(value))
-    if not fine or value < minimum or (strict and value == minimum):
+    """Return ``value`` as a float; raise unless it is finite and at least (``strict``: above) ``minimum``."""
+    finite = _is_instance(value, Real) and np.isfinite(float(value))
+    if not finite or value < minimum or (strict and value == minimum):
         bound = "above" if strict else "at least"
         raise ParameterError(f"{name} must be a number {bound} {minimum:g}; got {value!r}")
     return float(value)
 
 
 def check_dtype(name: str, value: Any) -> np.dtype[Any]:
-    """Return ``value`` as one of the two floating dtypes that the kernels know."""
+    """Return ``value`` as a dtype; raise unless it is float32 or float64, which the kernels support."""
     for dtype in (np.dtype(np.float32), np.dtype(np.float64)):
         if value == dtype:
             return dtype
@@ -33,8 +41,8 @@ def check_dtype(name: str, value: Any) -> np.dtype[Any]:
 
 
 def seed_from(random_state: Any) -> int:
-    """Turn scikit-learn's ``random_state`` (None, an int or a generator) into one integer seed."""
-    if _is(random_state, Integral):
+    """Turn scikit-learn's ``random_state`` (None, an int or a generator) into an integer seed."""
+    if _is_instance(random_state, Integral):
         return check_integer("random_state", random_state, 0)
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**32))
@@ -43,6 +51,6 @@ def seed_from(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def _is(value: Any, kind: type) -> bool:
-    # True and False are integers to Python, but never what was meant here.
+def _is_instance(value: Any, kind: type) -> bool:
+    # bool is a subclass of int, but True is never a meaningful number here.
     return isinstance(value, kind) and not isinstance(value, bool | np.bool_)

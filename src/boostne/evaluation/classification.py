@@ -21,7 +21,7 @@ from boostne.errors import ParameterError
 from boostne.evaluation.checksum import embedding_sha256, labels_sha256
 from boostne.evaluation.result import RULES, SCORE, Evaluation, Rule
 from boostne.labels import Labels, as_labels
-from boostne.node_ids import encode, positions, show
+from boostne.node_ids import encode_ids, format_ids, lookup_ids
 from boostne.validation import check_integer, check_number
 
 MIN_CLASSES = 2
@@ -131,20 +131,20 @@ def join(embedding: Embedding, labels: Labels) -> LabeledVectors:
     labeled = np.flatnonzero(np.diff(labels.matrix.indptr))
     if not len(labeled):
         raise ParameterError(f"no node has a label: got {labels!r}")
-    _, (rank,) = encode(labels.nodes[labeled])
+    _, (rank,) = encode_ids(labels.nodes[labeled])
     order = labeled[np.argsort(rank)]
     ids, matrix = labels.nodes[order], labels.matrix[order]
-    rows = positions(embedding.nodes, ids)
+    rows = lookup_ids(embedding.nodes, ids)
     present = rows >= 0
     if not present.any():
         raise ParameterError(_no_overlap(embedding, ids))
     indicator = matrix[:, np.unique(matrix.indices)].toarray()
     if indicator.shape[1] < MIN_CLASSES:
-        raise ParameterError(f"labels must have at least two classes, got {show(labels.classes)}")
+        raise ParameterError(f"labels must have at least two classes, got {format_ids(labels.classes)}")
     if not present.all():
         warn(
             f"{np.count_nonzero(~present)} of {len(ids)} labeled nodes have no vector and are ignored: "
-            f"{show(ids[~present])}",
+            f"{format_ids(ids[~present])}",
             stacklevel=3,  # points at the caller of evaluate() or evaluate_clusters()
         )
     vectors = np.zeros((len(ids), embedding.dimensions))
@@ -154,7 +154,7 @@ def join(embedding: Embedding, labels: Labels) -> LabeledVectors:
 
 def _no_overlap(embedding: Embedding, ids: NDArray[Any]) -> str:
     message = "no labeled node has a vector: "
-    message += f"the embedding has nodes {show(embedding.nodes)}, the labels {show(ids)}"
+    message += f"the embedding has nodes {format_ids(embedding.nodes)}, the labels {format_ids(ids)}"
     if {embedding.nodes.dtype.kind, ids.dtype.kind} == {"i", "U"}:
         message += "; one has integer ids and the other strings: convert one of them"
     return message

@@ -5,12 +5,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from boostne.graph import Duplicates, Graph, SelfLoops, check_choice
+from boostne.graph import Duplicates, Graph, SelfLoops
 from boostne.io.edgelist import Column, read_adjlist, read_edgelist
 from boostne.io.files import own_options, reading, suffix_of
 from boostne.io.graphml import read_gml, read_graphml
 from boostne.io.matrices import read_mat, read_mtx, read_npz
 from boostne.io.tables import read_parquet
+from boostne.validation import check_choice
 
 
 class _Format(NamedTuple):
@@ -105,7 +106,7 @@ def read_graph(
     """
     path = Path(path)
     name = format or _SUFFIXES.get(suffix_of(path), "edgelist")
-    check_choice("format", name, tuple(_FORMATS))
+    check_choice("format", name, _FORMATS)
     options = {
         "delimiter": delimiter,
         "comments": comments,

@@ -1,9 +1,9 @@
-"""What all estimators share: a graph of any kind in, vectors with their node ids out."""
+"""Base class of the estimators: converts any graph, runs the method, stores the embedding."""
 
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,26 +12,28 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_non_negative
 
 from boostne.embedding import Embedding
-from boostne.errors import GraphError
+from boostne.errors import GraphError, ParameterError
 from boostne.graph import Graph
 from boostne.interop import as_graph
+from boostne.matrices.base import matrix_sha256
 from boostne.progress import ProgressCallback, silent
 
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a method honors; ``boostne methods`` prints it.
+    """Properties of a method; ``boostne methods`` prints them.
 
     Attributes
     ----------
     weights, direction : bool
-        Whether edge weights and edge direction count. What does not count is refused, never dropped in silence.
+        Whether the method uses edge weights and edge direction. A method that does not use them raises
+        :class:`~boostne.errors.GraphError` for weighted or directed graphs.
     engines : tuple of str
-        Engines that can run it.
+        Engines that can run the method.
     cost : str
-        Growth of time with the nodes n, the edges m, the dimensions d and the entries of X, nnz.
+        Time complexity in terms of the nodes n, the edges m, the dimensions d and the stored entries of X, nnz.
     paper : str
-        Where the method comes from.
+        Authors and year of the method's paper.
     """
 
     weights: bool
@@ -42,22 +44,25 @@ class Capabilities:
 
 
 class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
-    """Base of the estimators. A subclass gives ``capabilities`` and ``_fit(graph, report) -> vectors, levels``.
+    """Base class of the estimators. Subclasses define ``capabilities`` and ``_fit``.
 
     Attributes
     ----------
     embedding_ : Embedding
         Vectors with the ids of their nodes.
     n_features_in_ : int
-        Number of nodes, under scikit-learn's name for the columns of a square matrix.
+        Number of nodes, named as in scikit-learn.
     """
 
     capabilities: Capabilities
     embedding_: Embedding
 
+    # Parameters that affect how a fit runs but not its result.
+    _execution_parameters: ClassVar[tuple[str, ...]] = ("threads",)
+
     @abstractmethod
-    def _fit(self, graph: Graph, report: ProgressCallback) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Return the vectors of the graph's nodes, (n, d), and the width of each level."""
+    def _fit(self, graph: Graph, progress: ProgressCallback) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Return the vectors of the nodes, (n, d), and the width of each level."""
 
     def fit(self, X: Any, y: object = None, *, progress: ProgressCallback = silent) -> Self:  # noqa: ARG002
         """Embed the nodes of a graph.
@@ -65,11 +70,11 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         X : Graph, matrix, networkx graph, edge table or list of pairs
-            Whatever :func:`boostne.as_graph` takes.
+            Anything that :func:`boostne.as_graph` accepts.
         y : None
-            Ignored; here because scikit-learn passes it.
+            Ignored; present for compatibility with scikit-learn.
         progress : callable, optional
-            Called with a :class:`boostne.progress.Progress` now and then.
+            Called repeatedly with a :class:`boostne.progress.Progress`.
 
         Returns
         -------
@@ -85,6 +90,24 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
         """Embed the nodes of a graph and return their vectors; row i belongs to ``embedding_.nodes[i]``."""
         return self.fit(X, y, progress=progress).embedding_.vectors
 
+    def result_parameters(self) -> dict[str, Any]:
+        """Return the parameters that determine the result, as values that JSON can represent.
+
+        Parameters that only affect how a fit runs, such as ``threads``, are left out. A dtype is given by its name,
+        an object with parameters as ``{"name": class name, **parameters}``, a matrix by its SHA-256, and a random
+        generator as None.
+
+        Raises
+        ------
+        ParameterError
+            If a parameter is a function, because changes to it cannot be detected.
+        """
+        return {
+            name: _to_json(name, value)
+            for name, value in self.get_params(deep=False).items()
+            if name not in self._execution_parameters
+        }
+
     def _check_graph(self, X: Any) -> Graph:
         name = type(self).__name__
         if isinstance(X, np.ndarray) or sparse.issparse(X):
@@ -93,13 +116,13 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
         graph = as_graph(X)
         if graph.directed and not self.capabilities.direction:
             raise GraphError(
-                f"{name} embeds undirected graphs and this one is directed; call to_undirected() on it, "
-                f"or use {_those_that('direction')}"
+                f"{name} embeds undirected graphs and this graph is directed; call to_undirected() on it, "
+                f"or use {_methods_with('direction')}"
             )
         if graph.weighted and not self.capabilities.weights:
             raise GraphError(
-                f"{name} ignores weights and this graph has them; set them to 1 first, "
-                f"or use {_those_that('weights')}"
+                f"{name} ignores edge weights and this graph is weighted; set the weights to 1 first, "
+                f"or use {_methods_with('weights')}"
             )
         if graph.adjacency.nnz == 0:
             raise GraphError(f"the graph has {graph.n_nodes} nodes and no edges: there is nothing to embed")
@@ -118,9 +141,31 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
         return tags
 
 
-def _those_that(honor: str) -> str:
-    """Names of the methods that honor weights or direction."""
-    from boostne.models import METHODS
+def _methods_with(capability: str) -> str:
+    """Return the names of all methods with a capability."""
+    classes: list[type] = [NodeEmbedder]
+    for cls in classes:
+        classes.extend(cls.__subclasses__())
+    names = [
+        cls.__name__ for cls in classes if getattr(getattr(cls, "capabilities", None), capability, False)
+    ]
+    return f"{', '.join(names[:-1])} or {names[-1]}"
 
-    found = [method.__name__ for method in METHODS.values() if getattr(method.capabilities, honor)]
-    return " or ".join(found)
+
+def _to_json(name: str, value: Any) -> Any:
+    if name == "dtype":
+        return np.dtype(value).name
+    if hasattr(value, "get_params"):
+        parameters = value.get_params(deep=False)
+        return {"name": type(value).__name__, **{key: _to_json(key, parameters[key]) for key in parameters}}
+    if hasattr(value, "shape") and np.ndim(value):
+        return f"matrix {matrix_sha256(value)}"
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.random.Generator | np.random.RandomState):
+        return None
+    if callable(value):
+        raise ParameterError(
+            f"{name} is a function, whose changes cannot be detected; pass the matrix that it returns instead"
+        )
+    return value

@@ -1,4 +1,4 @@
-"""What the methods share that embed only the nodes that have an edge."""
+"""Base class of the methods that embed only the nodes with at least one edge."""
 
 from abc import abstractmethod
 from typing import Any
@@ -14,42 +14,46 @@ from boostne.validation import check_dtype, check_integer, seed_from
 
 
 class ConnectedEmbedder(NodeEmbedder):
-    """Base of those methods: checks parameters, and leaves isolated nodes out, whose vectors are zero.
+    """Validates parameters and removes isolated nodes, whose vectors are zero.
 
-    A subclass has the parameters ``dimensions``, ``dtype`` and ``random_state``, and gives ``_embed``.
+    Subclasses have the parameters ``dimensions``, ``dtype`` and ``random_state``, some also ``threads``, and
+    define ``_embed``.
     """
 
     dimensions: int
     dtype: Any
+    threads: int | None = None
     random_state: Any
 
     @abstractmethod
-    def _embed(self, graph: Graph, seed: int, report: ProgressCallback) -> NDArray[Any]:
+    def _embed(self, graph: Graph, seed: int, progress: ProgressCallback) -> NDArray[Any]:
         """Return the vectors, (n, d), of a graph without isolated nodes."""
 
     def _widths(self) -> list[int]:
-        """Columns that are found together, such as those of one step; none may be wider than the graph has nodes."""
+        """Return the width of each level; a level cannot be wider than the number of nodes."""
         return [self.dimensions]
 
     def _check_parameters(self) -> None:
         check_integer("dimensions", self.dimensions, 1)
         check_dtype("dtype", self.dtype)
+        if self.threads is not None:
+            check_integer("threads", self.threads, 1)
 
-    def _fit(self, graph: Graph, report: ProgressCallback) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def _fit(self, graph: Graph, progress: ProgressCallback) -> tuple[NDArray[Any], NDArray[np.int64]]:
         self._check_parameters()
         widths = self._widths()
         self._check_width(max(widths), graph)
-        embedded = np.ones(graph.n_nodes, bool)
-        embedded[graph.isolated] = False
+        connected = np.ones(graph.n_nodes, bool)
+        connected[graph.isolated] = False
         vectors = np.zeros((graph.n_nodes, self.dimensions), self.dtype)
-        vectors[embedded] = self._embed(graph.without_isolated(), seed_from(self.random_state), report)
+        vectors[connected] = self._embed(graph.without_isolated(), seed_from(self.random_state), progress)
         return vectors, np.array(widths)
 
     def _check_width(self, width: int, graph: Graph) -> None:
         if width <= graph.n_nodes:
             return
-        parts = f", {width} of them found at once," if width < self.dimensions else ""
+        per_level = f" ({width} per level)" if width < self.dimensions else ""
         raise ParameterError(
-            f"{type(self).__name__} finds no more dimensions than there are nodes: the graph has {graph.n_nodes}, "
-            f"and dimensions={self.dimensions}{parts} is too many; lower dimensions"
+            f"{type(self).__name__} cannot compute more dimensions than there are nodes: the graph has "
+            f"{graph.n_nodes} nodes, got dimensions={self.dimensions}{per_level}; lower dimensions"
         )

@@ -1,4 +1,4 @@
-"""DeepWalk: nodes that are met together on random walks get similar vectors."""
+"""DeepWalk: nodes that co-occur on random walks get similar vectors."""
 
 from typing import Any
 
@@ -9,31 +9,31 @@ from boostne.models.walk_base import WalkEmbedder
 class DeepWalk(WalkEmbedder):
     """Skip-gram with negative sampling on random walks.
 
-    For nodes i and j near each other on a walk, and negatives j',
+    For nodes i and j within a window of a walk, and negative samples j',
 
     ``max  log σ(u_i · v_j) + Σ_j' log σ(-u_i · v_j')``;  the embedding is u.
 
     Parameters
     ----------
     dimensions : int, default=128
-        d, the length of a vector.
+        d, the length of each vector.
     walks : int, default=10
-        Walks from each node.
+        Number of walks from each node.
     length : int, default=80
-        Nodes of a walk.
+        Number of nodes in each walk.
     window : int, default=10
-        Nodes of a walk at most so many steps apart make a pair. For each node the window is drawn anew, from 1 to
-        this, so that close pairs count more.
+        Largest distance between the two nodes of a training pair, in steps along the walk. The actual window of
+        each node is drawn uniformly from 1 to ``window``, so that close pairs are weighted more.
     negative : int, default=5
-        Negatives drawn for each pair.
+        Number of negative samples per pair.
     learning_rate : float, default=0.025
-        Length of the first steps; it falls linearly to nearly nothing.
+        Initial learning rate; it decays linearly to 0.4 % of this value.
     dtype : {"float32", "float64"}, default="float32"
-        Precision of the result; the training runs in float32.
+        Precision of the vectors; training runs in float32.
     threads : int, optional
-        Threads to use; by default every core. The result is the same, bit for bit, for any number.
+        Number of threads; by default all cores. The result does not depend on it.
     random_state : int, Generator, RandomState or None, default=0
-        Seed of the walks, of the start and of all that is drawn.
+        Seed of the walks, the initial vectors and the negative samples.
 
     Attributes
     ----------
@@ -42,13 +42,12 @@ class DeepWalk(WalkEmbedder):
 
     Notes
     -----
-    **Differences from the paper.** Perozzi et al. learn by hierarchical softmax; this is skip-gram with negative
-    sampling, the form that the connectivity matrix of BoostNE and NetMF stands for. Each walk is used once. Walks
-    go by the weights of edges and along their direction, where a graph has these; the paper has neither.
-    Negatives come by the power 3/4 of the
-    number of visits to expect on walks of first order, not of the visits counted. The nodes of a larger graph are cut
-    into at most 32 parts, threads work where they share no rows, and the negatives of a pair come from the part of
-    its output: this is what makes the vectors the same for any number of threads.
+    **Differences from the paper.** Perozzi et al. train by hierarchical softmax; this is skip-gram with negative
+    sampling, which the connectivity matrix of BoostNE and NetMF corresponds to. Each walk is used once. Walks follow
+    edge weights and edge direction, neither of which the paper has. Negative samples are drawn in proportion to
+    the power 3/4 of the expected number of visits by first-order walks, not of the observed visits. The nodes of a
+    large graph are partitioned into at most 32 parts; threads update disjoint rows, and the negative samples of a
+    pair come from the part of its context node. This makes the vectors independent of the number of threads.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Graph Factorization: the adjacency as a product of the vectors with themselves."""
+"""Graph Factorization: a low-rank approximation of the adjacency matrix."""
 
 from typing import Any
 
@@ -7,14 +7,13 @@ from numpy.typing import NDArray
 
 from boostne.eigensolvers import largest_eigenpairs
 from boostne.graph import Graph
-from boostne.matrices import adjacency
 from boostne.models.base import Capabilities
-from boostne.models.decomposed import DecompositionEmbedder
+from boostne.models.connected_base import ConnectedEmbedder
 from boostne.progress import Progress, ProgressCallback
 
 
-class GraphFactorization(DecompositionEmbedder):
-    """Vectors whose products come nearest to the adjacency matrix.
+class GraphFactorization(ConnectedEmbedder):
+    """Vectors whose inner products best approximate the adjacency matrix.
 
     ``U = argmin_U ||A - U U^T||_F^2 = Q √max(Λ, 0)``,  with  ``A Q = Q Λ``  for the d largest eigenvalues;  the
     embedding is ``√n U``.
@@ -22,27 +21,27 @@ class GraphFactorization(DecompositionEmbedder):
     Parameters
     ----------
     dimensions : int, default=128
-        d, the length of a vector.
+        d, the length of each vector.
     dtype : {"float32", "float64"}, default="float32"
-        Precision of the vectors; the eigenvectors are found in float64.
+        Precision of the vectors; eigenvectors are computed in float64.
     random_state : int, Generator, RandomState or None, default=0
-        Seed of the eigensolver's start. Other seeds change the last digits only.
+        Seed of the eigensolver; it affects only the last digits.
 
     Attributes
     ----------
     embedding_ : Embedding
-        Vectors (n, d) with the ids of their nodes. Where A has fewer than d positive eigenvalues, the last
-        columns are zero.
+        Vectors (n, d) with the ids of their nodes. If A has fewer than d positive eigenvalues, the last columns are
+        zero.
     eigenvalues_ : ndarray of shape (d,)
-        Λ, descending, before negative ones are cut off.
+        Λ, descending, including negative ones.
 
     Notes
     -----
-    **Differences from the paper.** Ahmed et al. descend along the gradient, over the edges alone and with a
-    penalty on ``||U||``. Here it is the problem as the paper on BoostNE has it, over all pairs and without a
-    penalty. Its optimum is known and is what is computed, so there is neither a learning rate nor a number of
-    epochs to choose. The vectors are multiplied by √n, where n counts the nodes that have an edge: the entries of
-    U shrink as the graph grows, and a regularized classifier sees nothing in them.
+    **Differences from the paper.** Ahmed et al. minimize the error over the edges only, with a penalty on ``||U||``,
+    by gradient descent. This is the problem stated in the BoostNE paper, over all pairs and without a penalty. It
+    has a closed-form solution, so there is no learning rate or number of epochs to choose. The vectors are
+    multiplied by √n, where n is the number of nodes with edges: the entries of U shrink as the graph grows, so that
+    a regularized classifier would ignore them.
 
     References
     ----------
@@ -70,9 +69,9 @@ class GraphFactorization(DecompositionEmbedder):
         self.dtype = dtype
         self.random_state = random_state
 
-    def _embed(self, graph: Graph, seed: int, report: ProgressCallback) -> NDArray[Any]:
-        report(Progress("eigenvectors", 0.0, f"{self.dimensions} of the adjacency"))
-        A = adjacency(graph).astype(np.float64)
+    def _embed(self, graph: Graph, seed: int, progress: ProgressCallback) -> NDArray[Any]:
+        progress(Progress("eigenvectors", 0.0, f"{self.dimensions} of the adjacency matrix"))
+        A = graph.adjacency.astype(np.float64)
         self.eigenvalues_, Q = largest_eigenpairs(A, self.dimensions, seed=seed)
         Q *= np.sqrt(graph.n_nodes * np.maximum(self.eigenvalues_, 0))
         return Q

@@ -1,4 +1,4 @@
-"""HOPE: a proximity that may lead one way only, as products of source and target vectors."""
+"""HOPE: source and target vectors whose products approximate an asymmetric proximity."""
 
 from typing import Any
 
@@ -7,55 +7,55 @@ from numpy.typing import NDArray
 
 from boostne.eigensolvers import outermost_eigenpairs, padded, truncated_svd
 from boostne.errors import ParameterError
-from boostne.graph import Graph, check_choice
-from boostne.matrices import hope
-from boostne.matrices.hope import SIMILARITIES, Similarity, of_eigenvalues
+from boostne.graph import Graph
+from boostne.matrices.hope import SIMILARITIES, Similarity, eigenvalue_map, similarity_matrix
 from boostne.models.base import Capabilities
-from boostne.models.decomposed import DecompositionEmbedder
+from boostne.models.connected_base import ConnectedEmbedder
 from boostne.progress import Progress, ProgressCallback
-from boostne.validation import check_number
+from boostne.validation import check_choice, check_number
 
 
-class HOPE(DecompositionEmbedder):
-    """High-order proximity preserved embedding, of directed and undirected graphs.
+class HOPE(ConnectedEmbedder):
+    """High-order proximity preserved embedding of directed and undirected graphs.
 
-    ``M = M_g^-1 M_l ~ U Σ V^T``;  the embedding is ``√n [U √Σ, V √Σ]``: d / 2 numbers for a node as source, and as
-    many for it as target.
+    ``M = M_g^-1 M_l ~ U Σ V^T``;  the embedding is ``√n [U √Σ, V √Σ]``: d / 2 columns for a node as source and d / 2
+    for it as target.
 
     Parameters
     ----------
     dimensions : int, default=128
-        d, the length of a vector; even.
+        d, the length of each vector; even.
     similarity : {"katz", "pagerank", "common-neighbors", "adamic-adar"}, default="katz"
-        Which proximity: ``(I - β A)^-1 β A``, ``(1 - α) (I - α S)^-1``, ``A A`` or ``A W A``; see
-        :func:`boostne.matrices.hope`.
+        The proximity: ``(I - β A)^-1 β A``, ``(1 - α) (I - α S)^-1``, ``A A`` or ``A W A``; see
+        :mod:`boostne.matrices.hope`.
     beta : float, optional
         β of "katz", below ``1 / ρ(A)``; by default ``1 / (2 ||A||)``.
     alpha : float, default=0.5
-        α of "pagerank", the chance that a walk goes on.
+        α of "pagerank", the probability that a walk continues.
     dtype : {"float32", "float64"}, default="float32"
-        Precision of the vectors; the singular vectors are found in float64.
+        Precision of the vectors; singular vectors are computed in float64.
     random_state : int, Generator, RandomState or None, default=0
-        Seed of the solver's start. Other seeds change the last digits only.
+        Seed of the solver; it affects only the last digits.
 
     Attributes
     ----------
     embedding_ : Embedding
         Vectors (n, d) with the ids of their nodes, in two levels of equal width: source and target.
     source_, target_ : ndarray of shape (n, d / 2)
-        The two halves; ``source_ @ target_.T / n`` comes nearest to M.
+        The two halves; ``source_ @ target_.T / n`` is the best approximation of M of rank d / 2.
     singular_values_ : ndarray of shape (d / 2,)
         Σ, descending.
 
     Notes
     -----
-    **Differences from the paper.** The vectors are multiplied by √n, where n counts the nodes that have an edge:
-    proximities such as the chance of ending at a node shrink as the graph grows, and with them the vectors, in
-    which a regularized classifier then sees nothing. HOPE's authors use a generalized singular value decomposition of
-    ``(M_g, M_l)``; here ``M`` is an operator, whose products are summed series, and its singular vectors are
-    found directly; without direction, those of "katz" and "common-neighbors" are made from the eigenvectors of A.
-    They normalize the columns of the walk's matrix in rooted PageRank; here its rows are, so that entry (i, j) is the
-    chance of a walk from i. Without direction source and target are equal up to sign.
+    **Differences from the paper.** The vectors are multiplied by √n, where n is the number of nodes with edges:
+    proximities such as the probability that a walk ends at a node shrink as the graph grows, so that a regularized
+    classifier would ignore the vectors. The authors use a generalized singular value decomposition of
+    ``(M_g, M_l)``; here ``M`` is a linear operator, evaluated as a truncated series, and its singular vectors are
+    computed directly. For "katz" and "common-neighbors" on undirected graphs they are derived from the eigenvectors of
+    A. In rooted PageRank the authors normalize the columns of the transition matrix; here its rows are normalized,
+    so that entry (i, j) is the probability that a walk from i ends at j. On undirected graphs source and target
+    vectors are equal up to sign.
 
     References
     ----------
@@ -97,12 +97,12 @@ class HOPE(DecompositionEmbedder):
 
     @property
     def source_(self) -> NDArray[Any]:
-        """Vectors of the nodes as sources."""
+        """Source vectors of the nodes."""
         return self.embedding_.level(1)
 
     @property
     def target_(self) -> NDArray[Any]:
-        """Vectors of the nodes as targets."""
+        """Target vectors of the nodes."""
         return self.embedding_.level(2)
 
     def _check_parameters(self) -> None:
@@ -113,28 +113,28 @@ class HOPE(DecompositionEmbedder):
         check_number("alpha", self.alpha, 0, strict=True)
         if self.dimensions % 2:
             raise ParameterError(
-                f"dimensions must be even, one half for sources, the other for targets; got {self.dimensions}"
+                f"dimensions must be even, half for source and half for target vectors; got {self.dimensions}"
             )
 
     def _widths(self) -> list[int]:
         return [self.dimensions // 2] * 2
 
-    def _embed(self, graph: Graph, seed: int, report: ProgressCallback) -> NDArray[Any]:
+    def _embed(self, graph: Graph, seed: int, progress: ProgressCallback) -> NDArray[Any]:
         half = self.dimensions // 2
-        report(Progress("vectors", 0.0, f"{half} pairs of singular vectors"))
+        progress(Progress("vectors", 0.0, f"{half} pairs of singular vectors"))
         U, self.singular_values_, V = self._triplets(graph, half, seed)
         scale = np.sqrt(graph.n_nodes * self.singular_values_)
         return np.hstack([U * scale, V * scale])
 
     def _triplets(self, graph: Graph, count: int, seed: int) -> tuple[NDArray[Any], ...]:
-        """Singular triplets of M, from the eigenpairs of A where M is a function of it: a tenth of the time."""
-        proximity = of_eigenvalues(graph, self.similarity, beta=self.beta)
-        if proximity is None:
-            M = hope(graph, self.similarity, beta=self.beta, alpha=self.alpha)
+        """Return singular triplets of M, derived from eigenpairs of A if M = f(A), which is ten times as fast."""
+        f = eigenvalue_map(graph, self.similarity, beta=self.beta)
+        if f is None:
+            M = similarity_matrix(graph, self.similarity, beta=self.beta, alpha=self.alpha)
             return truncated_svd(M, count, seed=seed)
-        # Either way from zero f only grows, so the largest of |f| lie at the ends.
+        # |f| is monotone on either side of zero, so its largest values are at the ends of the spectrum.
         values, vectors = outermost_eigenpairs(graph.adjacency.astype(np.float64), count, seed=seed)
-        shares = proximity(values)
-        largest = np.argsort(-np.abs(shares), kind="stable")[:count]
-        U, s = padded(vectors[:, largest], count), padded(shares[largest], count)
+        transformed = f(values)
+        largest = np.argsort(-np.abs(transformed), kind="stable")[:count]
+        U, s = padded(vectors[:, largest], count), padded(transformed[largest], count)
         return U, np.abs(s), U * np.sign(s)

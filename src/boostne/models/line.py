@@ -1,6 +1,5 @@
 """LINE: neighbors get similar vectors, and so do nodes with the same neighbors."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,36 +12,37 @@ from boostne.kernels.skipgram import AliasTable, Edges, Noise, SkipGram, number_
 from boostne.models.base import Capabilities
 from boostne.models.connected_base import ConnectedEmbedder
 from boostne.progress import Progress, ProgressCallback
-from boostne.sampling.schedule import schedule
+from boostne.sampling.schedule import training_chunks
 from boostne.validation import check_integer, check_number
 
 
 class LINE(ConnectedEmbedder):
     """Large-scale information network embedding, first and second order.
 
-    For edges (i, j), drawn as often as their weights say, and negatives j' drawn by ``(degree of j')^(3/4)``,
+    For edges (i, j) drawn in proportion to their weights, and negative samples j' drawn in proportion to
+    ``(degree of j')^(3/4)``,
 
     ``max  log σ(u_i · v_j) + Σ_j' log σ(-u_i · v_j')``,
 
-    once with ``v = u`` (first order: neighbors are similar) and once with contexts v of their own (second order:
-    nodes with the same neighbors are similar). The embedding is both u, each scaled to length 1, side by side.
+    once with ``v = u`` (first order: neighbors are similar) and once with separate context vectors v (second order:
+    nodes with the same neighbors are similar). The embedding concatenates both u, each scaled to unit norm.
 
     Parameters
     ----------
     dimensions : int, default=128
-        d, the length of a vector; even, for each order takes half.
+        d, the length of each vector; even, because each order has half of it.
     negative : int, default=5
-        Negatives drawn for each edge.
+        Number of negative samples per edge.
     epochs : int, default=100
-        In an epoch as many edges are drawn as the graph has, an undirected edge counting once in each direction.
+        Number of epochs. Each draws as many edges as the graph has, counting an undirected edge twice.
     learning_rate : float, default=0.05
-        Length of the first steps; it falls linearly to nearly nothing.
+        Initial learning rate; it decays linearly to 0.4 % of this value.
     dtype : {"float32", "float64"}, default="float32"
-        Precision of the result; the training runs in float32.
+        Precision of the vectors; training runs in float32.
     threads : int, optional
-        Threads to use; by default every core. The result is the same, bit for bit, for any number.
+        Number of threads; by default all cores. The result does not depend on it.
     random_state : int, Generator, RandomState or None, default=0
-        Seed of the start and of all that is drawn.
+        Seed of the initial vectors, the edges and the negative samples.
 
     Attributes
     ----------
@@ -51,14 +51,14 @@ class LINE(ConnectedEmbedder):
 
     Notes
     -----
-    **Differences from the paper.** Steps start at 0.05, not 0.025, because 100 epochs are fewer samples than the
-    paper takes, and vectors start between -1/d and 1/d, twice as far out. The paper leaves the first order to
-    undirected graphs; here a directed edge counts there for both of its ends, and its direction in the second order.
-    Negatives are drawn by the number of incoming edges, where the paper writes outgoing ones; for an undirected
-    graph that is the same. A node without outgoing edges has no vector of second order: that half is zero. The
-    authors train without locks, so that each run differs. Here the nodes of a larger graph are cut into at most 32
-    parts, threads work where they share no rows, and negatives come from the part of the edge's end: the same
-    vectors for any number of threads. Nodes of few edges are not given further ones.
+    **Differences from the paper.** The initial learning rate is 0.05, not 0.025, because 100 epochs draw fewer samples
+    than the paper does, and vectors are initialized between -1/d and 1/d, a range twice as wide. The paper defines
+    the first order for undirected graphs only; here it ignores the direction of edges, which the second order uses.
+    Negative samples are drawn by in-degree, where the paper uses the out-degree; the two are equal for undirected
+    graphs. The second-order vector of a node without outgoing edges is zero. The authors train without locks, so
+    runs differ. Here the nodes of a large graph are partitioned into at most 32 parts; threads update disjoint rows,
+    and negative samples come from the part of the edge's target, so the vectors do not depend on the number of
+    threads. Nodes of low degree are not given additional edges.
 
     References
     ----------
@@ -111,39 +111,40 @@ class LINE(ConnectedEmbedder):
         check_integer("negative", self.negative, 1)
         check_integer("epochs", self.epochs, 1)
         check_number("learning_rate", self.learning_rate, 0, strict=True)
-        if self.threads is not None:
-            check_integer("threads", self.threads, 1)
 
-    def _embed(self, graph: Graph, seed: int, report: ProgressCallback) -> NDArray[Any]:
-        return np.hstack(list(self._orders(graph, seed, report)))
-
-    def _orders(self, graph: Graph, seed: int, report: ProgressCallback) -> Iterator[NDArray[np.float32]]:
+    def _embed(self, graph: Graph, seed: int, progress: ProgressCallback) -> NDArray[Any]:
         edges = edges_of(graph)
-        incoming = np.asarray(graph.adjacency.sum(axis=0, dtype=np.float64))
+        in_degrees = np.asarray(graph.adjacency.sum(axis=0, dtype=np.float64))
         first_seed, second_seed = np.random.SeedSequence(seed).generate_state(2, np.uint64).tolist()
-        yield unit_rows(self._train(edges, graph.degrees + incoming, True, first_seed, report))
-        second = unit_rows(self._train(edges, incoming, False, second_seed, report))
-        second[np.diff(graph.adjacency.indptr) == 0] = 0  # never drawn, so still as they were at the start
-        yield second
+        first = unit_rows(self._train(1, edges, graph.degrees + in_degrees, first_seed, progress))
+        second = unit_rows(self._train(2, edges, in_degrees, second_seed, progress))
+        untrained = np.diff(graph.adjacency.indptr) == 0  # nodes without outgoing edges
+        second[untrained] = 0
+        return np.hstack([first, second])
 
     def _train(
-        self, edges: Edges, frequencies: NDArray[np.float64], first: bool, seed: int, report: ProgressCallback
+        self,
+        order: int,
+        edges: Edges,
+        frequencies: NDArray[np.float64],
+        seed: int,
+        progress: ProgressCallback,
     ) -> NDArray[np.float32]:
-        """Return the vectors of one order."""
+        """Return the vectors of one order; ``frequencies`` are those of the nodes as negative samples."""
         d = self.dimensions // 2
-        samples = self.epochs * len(edges.source)
-        noise = Noise.of(frequencies, number_of_parts(len(frequencies), samples))
-        model = SkipGram.start(noise, d, negative=self.negative, shared=first, seed=seed)
+        n_samples = self.epochs * len(edges.source)
+        noise = Noise.of(frequencies, number_of_parts(len(frequencies), n_samples))
+        model = SkipGram.start(noise, d, negative=self.negative, shared=order == 1, seed=seed)
         kernels = get_kernels(threads=self.threads)
-        stage = "first order" if first else "second order"
-        for step in schedule(samples, self.learning_rate, seed):
-            report(Progress(stage, step.done, f"{step.first:,} of {samples:,} edges drawn"))
-            kernels.train_edges(model, edges, step.count, rates=step.rates, seed=step.seed)
+        stage = "first order" if order == 1 else "second order"
+        for chunk in training_chunks(n_samples, self.learning_rate, seed):
+            progress(Progress(stage, chunk.done, f"{chunk.first:,} of {n_samples:,} sampled edges"))
+            kernels.train_edges(model, edges, chunk.n_samples, rates=chunk.learning_rates, seed=chunk.seed)
         return model.vectors[:, :d]
 
 
 def edges_of(graph: Graph) -> Edges:
-    """Return the edges of a graph, an undirected one in both directions, with a table to draw them by weight."""
+    """Return the edges of a graph, undirected ones in both directions, with an alias table if weights differ."""
     A = graph.adjacency
     source = np.repeat(np.arange(graph.n_nodes, dtype=np.int32), np.diff(A.indptr))
     table = None if (A.data == A.data[0]).all() else AliasTable.of(A.data)
@@ -151,6 +152,6 @@ def edges_of(graph: Graph) -> Edges:
 
 
 def unit_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the rows scaled to length 1."""
+    """Return the rows scaled to unit norm."""
     scaled: NDArray[np.float32] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     return scaled

@@ -1,4 +1,4 @@
-"""node2vec: DeepWalk on walks that prefer to stay near or to go far."""
+"""node2vec: DeepWalk with biased second-order random walks."""
 
 from typing import Any
 
@@ -7,38 +7,38 @@ from boostne.models.walk_base import WalkEmbedder
 
 
 class Node2Vec(WalkEmbedder):
-    """Skip-gram with negative sampling on biased random walks of second order.
+    """Skip-gram with negative sampling on biased second-order random walks.
 
-    A walk that came from t to v goes on to x in proportion to the weight of (v, x), times 1/p where x = t, 1 where
-    (t, x) is an edge, and 1/q elsewhere. For nodes i and j near each other on a walk, and negatives j',
+    A walk that moved from t to v continues to x in proportion to the weight of (v, x), times 1/p if x = t, 1 if
+    (t, x) is an edge, and 1/q otherwise. For nodes i and j within a window of a walk, and negative samples j',
 
     ``max  log σ(u_i · v_j) + Σ_j' log σ(-u_i · v_j')``;  the embedding is u. With p = q = 1 it is DeepWalk.
 
     Parameters
     ----------
     dimensions : int, default=128
-        d, the length of a vector.
+        d, the length of each vector.
     p : float, default=1.0
-        Return parameter: the larger, the more rarely a walk turns back.
+        Return parameter: large values make walks less likely to return to the previous node.
     q : float, default=1.0
-        In-out parameter: above 1 walks stay near where they began, below 1 they go far.
+        In-out parameter: walks stay close to their start for values above 1 and move away for values below 1.
     walks : int, default=10
-        Walks from each node.
+        Number of walks from each node.
     length : int, default=80
-        Nodes of a walk.
+        Number of nodes in each walk.
     window : int, default=10
-        Nodes of a walk at most so many steps apart make a pair. For each node the window is drawn anew, from 1 to
-        this, so that close pairs count more.
+        Largest distance between the two nodes of a training pair, in steps along the walk. The actual window of
+        each node is drawn uniformly from 1 to ``window``, so that close pairs are weighted more.
     negative : int, default=5
-        Negatives drawn for each pair.
+        Number of negative samples per pair.
     learning_rate : float, default=0.025
-        Length of the first steps; it falls linearly to nearly nothing.
+        Initial learning rate; it decays linearly to 0.4 % of this value.
     dtype : {"float32", "float64"}, default="float32"
-        Precision of the result; the training runs in float32.
+        Precision of the vectors; training runs in float32.
     threads : int, optional
-        Threads to use; by default every core. The result is the same, bit for bit, for any number.
+        Number of threads; by default all cores. The result does not depend on it.
     random_state : int, Generator, RandomState or None, default=0
-        Seed of the walks, of the start and of all that is drawn.
+        Seed of the walks, the initial vectors and the negative samples.
 
     Attributes
     ----------
@@ -47,11 +47,12 @@ class Node2Vec(WalkEmbedder):
 
     Notes
     -----
-    **Differences from the paper.** Steps are drawn when they are taken, without a table for each edge: the same
-    probabilities, and memory for the graph alone. Each walk is used once. Negatives come by the power 3/4 of the
-    number of visits to expect on walks of first order, not of the visits counted. The nodes of a larger graph are cut
-    into at most 32 parts, threads work where they share no rows, and the negatives of a pair come from the part of
-    its output: this is what makes the vectors the same for any number of threads.
+    **Differences from the paper.** Each step is sampled on the fly instead of from one alias table per edge: the
+    probabilities are the same, and no memory beyond the graph is needed. Each walk is used once. Negative samples
+    are drawn in proportion to the power 3/4 of the expected number of visits by first-order walks, not of the
+    observed visits. The nodes of a large graph are partitioned into at most 32 parts; threads update disjoint rows,
+    and the negative samples of a pair come from the part of its context node. This makes the vectors independent of
+    the number of threads.
 
     References
     ----------

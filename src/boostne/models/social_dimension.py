@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from boostne.eigensolvers import largest_eigenpairs
 from boostne.graph import Graph
-from boostne.matrices import modularity
+from boostne.matrices.modularity import modularity
 from boostne.models.base import Capabilities
-from boostne.models.decomposed import DecompositionEmbedder
+from boostne.models.connected_base import ConnectedEmbedder
 from boostne.progress import Progress, ProgressCallback
 
 
-class SocialDimension(DecompositionEmbedder):
+class SocialDimension(ConnectedEmbedder):
     """The leading eigenvectors of the modularity matrix.
 
     ``B = A - d d^T / 2m``,  ``B Q = Q Λ``;  the embedding is ``√n Q``, for the d largest eigenvalues.
@@ -21,11 +21,11 @@ class SocialDimension(DecompositionEmbedder):
     Parameters
     ----------
     dimensions : int, default=128
-        The length of a vector.
+        The length of each vector.
     dtype : {"float32", "float64"}, default="float32"
-        Precision of the vectors; the eigenvectors are found in float64.
+        Precision of the vectors; eigenvectors are computed in float64.
     random_state : int, Generator, RandomState or None, default=0
-        Seed of the eigensolver's start. Other seeds change the last digits only.
+        Seed of the eigensolver; it affects only the last digits.
 
     Attributes
     ----------
@@ -36,9 +36,9 @@ class SocialDimension(DecompositionEmbedder):
 
     Notes
     -----
-    **Differences from the paper.** The vectors are multiplied by √n, where n counts the nodes that have an edge:
-    the entries of a unit vector shrink as the graph grows, and a regularized classifier sees nothing in them.
-    The sign of each vector makes its largest entry positive.
+    **Differences from the paper.** The vectors are multiplied by √n, where n is the number of nodes with edges: the
+    entries of unit vectors shrink as the graph grows, so that a regularized classifier would ignore them. The sign
+    of each eigenvector makes its entry of largest magnitude positive.
 
     References
     ----------
@@ -65,7 +65,7 @@ class SocialDimension(DecompositionEmbedder):
         self.dtype = dtype
         self.random_state = random_state
 
-    def _embed(self, graph: Graph, seed: int, report: ProgressCallback) -> NDArray[Any]:
-        report(Progress("eigenvectors", 0.0, f"{self.dimensions} of the modularity matrix"))
+    def _embed(self, graph: Graph, seed: int, progress: ProgressCallback) -> NDArray[Any]:
+        progress(Progress("eigenvectors", 0.0, f"{self.dimensions} of the modularity matrix"))
         self.eigenvalues_, Q = largest_eigenpairs(modularity(graph), self.dimensions, seed=seed)
         return Q * float(np.sqrt(graph.n_nodes))

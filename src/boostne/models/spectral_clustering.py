@@ -1,4 +1,4 @@
-"""Spectral Clustering: eigenvectors of the normalized adjacency."""
+"""Spectral Clustering: eigenvectors of the normalized adjacency matrix."""
 
 from typing import Any
 
@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from boostne.eigensolvers import signs
 from boostne.graph import Graph
-from boostne.matrices import component_eigenpairs
+from boostne.matrices.deepwalk.spectral import component_eigenpairs
 from boostne.models.base import Capabilities
-from boostne.models.decomposed import DecompositionEmbedder
+from boostne.models.connected_base import ConnectedEmbedder
 from boostne.progress import Progress, ProgressCallback
 
 
-class SpectralClustering(DecompositionEmbedder):
+class SpectralClustering(ConnectedEmbedder):
     """The leading eigenvectors of the normalized adjacency matrix.
 
     ``D^-1/2 A D^-1/2 Q = Q Λ``;  the embedding is ``√n Q``, for the d largest eigenvalues.
@@ -21,11 +21,11 @@ class SpectralClustering(DecompositionEmbedder):
     Parameters
     ----------
     dimensions : int, default=128
-        d, the length of a vector.
+        d, the length of each vector.
     dtype : {"float32", "float64"}, default="float32"
-        Precision of the vectors; the eigenvectors are found in float64.
+        Precision of the vectors; eigenvectors are computed in float64.
     random_state : int, Generator, RandomState or None, default=0
-        Seed of the eigensolver's start. Other seeds change the last digits only.
+        Seed of the eigensolver; it affects only the last digits.
 
     Attributes
     ----------
@@ -36,10 +36,10 @@ class SpectralClustering(DecompositionEmbedder):
 
     Notes
     -----
-    **Differences from the paper.** The vectors are multiplied by √n, where n counts the nodes that have an edge:
-    the entries of a unit vector shrink as the graph grows, and a regularized classifier sees nothing in them.
-    The sign of each vector makes its largest entry positive. Every connected component has the eigenvalue 1, and
-    each is solved by itself, so that none is missed.
+    **Differences from the paper.** The vectors are multiplied by √n, where n is the number of nodes with edges: the
+    entries of unit vectors shrink as the graph grows, so that a regularized classifier would ignore them. The sign
+    of each eigenvector makes its entry of largest magnitude positive. Each connected component has
+    an eigenvalue 1; components are solved separately, so that none is missed.
 
     References
     ----------
@@ -69,8 +69,8 @@ class SpectralClustering(DecompositionEmbedder):
         self.dtype = dtype
         self.random_state = random_state
 
-    def _embed(self, graph: Graph, seed: int, report: ProgressCallback) -> NDArray[Any]:
-        report(Progress("eigenvectors", 0.0, f"{self.dimensions} of the normalized adjacency"))
+    def _embed(self, graph: Graph, seed: int, progress: ProgressCallback) -> NDArray[Any]:
+        progress(Progress("eigenvectors", 0.0, f"{self.dimensions} of the normalized adjacency matrix"))
         self.eigenvalues_, Q = component_eigenpairs(graph, self.dimensions, seed)
         Q *= signs(Q) * np.sqrt(graph.n_nodes)
         return Q

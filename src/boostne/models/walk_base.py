@@ -1,4 +1,4 @@
-"""What DeepWalk and node2vec share: walks like sentences, nodes like words, skip-gram on them."""
+"""Base class of DeepWalk and node2vec: skip-gram on random walks, which are treated like sentences of nodes."""
 
 from typing import Any
 
@@ -10,20 +10,19 @@ from boostne.kernels import get_kernels
 from boostne.kernels.skipgram import Noise, SkipGram, number_of_parts
 from boostne.models.connected_base import ConnectedEmbedder
 from boostne.progress import Progress, ProgressCallback
-from boostne.sampling.schedule import step
+from boostne.sampling.schedule import TrainingChunk
 from boostne.sampling.walks import walk_chunks
 from boostne.validation import check_integer, check_number
 
 
 class WalkEmbedder(ConnectedEmbedder):
-    """Base of those methods; a subclass has the parameters below, and may have p and q."""
+    """Trains skip-gram with negative sampling on random walks; p and q are 1 unless a subclass has them."""
 
     walks: int
     length: int
     window: int
     negative: int
     learning_rate: float
-    threads: int | None
     p: float = 1.0
     q: float = 1.0
 
@@ -36,28 +35,26 @@ class WalkEmbedder(ConnectedEmbedder):
         check_number("learning_rate", self.learning_rate, 0, strict=True)
         check_number("p", self.p, 0, strict=True)
         check_number("q", self.q, 0, strict=True)
-        if self.threads is not None:
-            check_integer("threads", self.threads, 1)
 
-    def _embed(self, graph: Graph, seed: int, report: ProgressCallback) -> NDArray[Any]:
+    def _embed(self, graph: Graph, seed: int, progress: ProgressCallback) -> NDArray[Any]:
         kernels = get_kernels(threads=self.threads)
-        total = self.walks * int(np.count_nonzero(np.diff(graph.adjacency.indptr)))
-        parts = number_of_parts(graph.n_nodes, total * self.length * (self.window + 1))
+        n_walks = self.walks * int(np.count_nonzero(np.diff(graph.adjacency.indptr)))
+        parts = number_of_parts(graph.n_nodes, n_walks * self.length * (self.window + 1))
         noise = Noise.of(expected_visits(graph, self.length), parts)
         model = SkipGram.start(noise, self.dimensions, negative=self.negative, seed=seed)
-        first = 0
-        for chunk in walk_chunks(
+        n_done = 0
+        for walks in walk_chunks(
             graph, walks=self.walks, length=self.length, p=self.p, q=self.q, seed=seed, kernels=kernels
         ):
-            piece = step(first, len(chunk), total, self.learning_rate, seed)
-            report(Progress("walks", piece.done, f"{first:,} of {total:,} walks learned from"))
-            kernels.train_walks(model, chunk, window=self.window, rates=piece.rates, seed=piece.seed)
-            first += len(chunk)
+            chunk = TrainingChunk.of(n_done, len(walks), n_walks, self.learning_rate, seed)
+            progress(Progress("walks", chunk.done, f"{n_done:,} of {n_walks:,} walks"))
+            kernels.train_walks(model, walks, window=self.window, rates=chunk.learning_rates, seed=chunk.seed)
+            n_done += len(walks)
         return model.vectors[:, : self.dimensions]
 
 
 def expected_visits(graph: Graph, length: int) -> NDArray[np.float64]:
-    """Return how often a node is met, on average, on walks of first order from every node that an edge leaves.
+    """Return the expected visits to each node by first-order walks, one from each node with outgoing edges.
 
     ``1 + 1 S + … + 1 S^(length-1)``, ``S = D^-1 A``.
 
@@ -66,10 +63,10 @@ def expected_visits(graph: Graph, length: int) -> NDArray[np.float64]:
     """
     degrees = graph.degrees
     inverse = np.divide(1, degrees, out=np.zeros_like(degrees), where=degrees > 0)
-    steps = graph.adjacency.T.tocsr()
-    at = (degrees > 0).astype(np.float64)
-    visits = at.copy()
+    transposed = graph.adjacency.T.tocsr()
+    expected = (degrees > 0).astype(np.float64)  # visits at the current step
+    visits = expected.copy()
     for _ in range(length - 1):
-        at = steps @ (at * inverse)
-        visits += at
+        expected = transposed @ (expected * inverse)
+        visits += expected
     return visits

@@ -1,1 +1,1 @@
-"""What the methods that learn by sampling train on."""
+"""Training samples of the skip-gram methods: random walks, and the chunks of a training run."""

@@ -1,52 +1,54 @@
-"""The order of a training by samples: pieces between which it reports, with falling learning rates."""
+"""Chunks of a training run, with a linearly decaying learning rate."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Self
 
 import numpy as np
 
-PIECES = 50
-LAST_SHARE = 0.004  # of the first rate; word2vec falls from 0.025 to 0.0001
+N_CHUNKS = 50  # progress is reported between chunks
+FINAL_RATE = 0.004  # as a fraction of the initial learning rate; word2vec decays from 0.025 to 0.0001
 
 
 @dataclass(frozen=True)
-class Step:
-    """A piece of the training.
+class TrainingChunk:
+    """Consecutive samples of a training run.
 
     Attributes
     ----------
-    first, count : int
-        Its first sample, and their number.
+    first, n_samples : int
+        Index of the first sample, and number of samples.
     done : float
-        Share of all samples before it.
-    rates : tuple of float
-        Learning rates at its beginning and its end.
+        Fraction of all samples that precede the chunk.
+    learning_rates : tuple of float
+        Learning rates at the start and at the end of the chunk.
     seed : int
-        Seed of what is drawn in it.
+        Seed of the random numbers drawn in the chunk.
     """
 
     first: int
-    count: int
+    n_samples: int
     done: float
-    rates: tuple[float, float]
+    learning_rates: tuple[float, float]
     seed: int
 
+    @classmethod
+    def of(cls, first: int, n_samples: int, total: int, learning_rate: float, seed: int) -> Self:
+        """Return the chunk of ``n_samples`` out of ``total`` that starts at ``first``."""
+        done = (first / total, (first + n_samples) / total)
+        start, end = (learning_rate * (1 - (1 - FINAL_RATE) * fraction) for fraction in done)
+        chunk_seed = np.random.SeedSequence([seed, first]).generate_state(1, np.uint64)
+        return cls(first, n_samples, done[0], (start, end), int(chunk_seed[0]))
 
-def step(first: int, count: int, total: int, rate: float, seed: int) -> Step:
-    """Return one piece of ``total`` samples; the rate falls linearly, from ``rate`` to nearly nothing."""
-    done = (first / total, (first + count) / total)
-    begin, end = (rate * (1 - (1 - LAST_SHARE) * share) for share in done)
-    own_seed = np.random.SeedSequence([seed, first]).generate_state(1, np.uint64)
-    return Step(first, count, done[0], (begin, end), int(own_seed[0]))
 
+def training_chunks(total: int, learning_rate: float, seed: int) -> Iterator[TrainingChunk]:
+    """Split ``total`` samples into chunks of nearly equal size.
 
-def schedule(total: int, rate: float, seed: int) -> Iterator[Step]:
-    """Cut ``total`` samples into pieces of about the same size.
-
-    >>> [(step.first, step.count) for step in schedule(3, 0.1, seed=0)]
+    >>> [(chunk.first, chunk.n_samples) for chunk in training_chunks(3, 0.1, seed=0)]
     [(0, 1), (1, 1), (2, 1)]
     """
-    pieces = min(total, PIECES)
-    cuts = [total * piece // pieces for piece in range(pieces + 1)]
-    for piece in range(pieces):
-        yield step(cuts[piece], cuts[piece + 1] - cuts[piece], total, rate, seed)
+    n_chunks = min(total, N_CHUNKS)
+    bounds = [total * i // n_chunks for i in range(n_chunks + 1)]
+    for first, end in pairwise(bounds):
+        yield TrainingChunk.of(first, end - first, total, learning_rate, seed)

@@ -1,4 +1,4 @@
-"""Random walks over a whole graph, in chunks that fit beside it: what skip-gram methods learn from."""
+"""Random walks from all nodes of a graph, generated in chunks of bounded size."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -23,30 +23,32 @@ def walk_chunks(
     seed: int = 0,
     kernels: Kernels | None = None,
 ) -> Iterator[NDArray[np.int32]]:
-    """Walk ``walks`` times from every node that an edge leaves.
+    """Generate ``walks`` random walks from every node with outgoing edges.
 
-    Each round starts once at every such node, in an order of its own. What comes depends on the graph, the
-    parameters and the seed alone, not on the kernels or their threads.
+    Each round of walks visits the start nodes in a new random order. The result depends only on the graph, the
+    parameters and the seed, not on the kernels or the number of threads.
 
     Parameters
     ----------
     graph : Graph
-        Weights and direction count; "near" in a directed graph means that an edge leads there from the node before.
+        Walks follow the direction of edges and choose them in proportion to their weights. In a directed graph
+        node2vec's distance 1 means that an edge leads there from the previous node.
     walks : int
-        Walks for each node.
+        Number of walks from each node.
     length : int
-        Nodes of a walk, the first one included.
+        Number of nodes in a walk, including the first.
     p, q : float, default=1.0
         node2vec's return and in-out parameters; see :meth:`boostne.kernels.Kernels.random_walks`.
     seed : int, default=0
-        At least 0.
+        Non-negative.
     kernels : Kernels, optional
-        By default the fastest there are.
+        By default the fastest kernels available.
 
     Returns
     -------
-    iterator of int32 arrays of shape (at most 64 MB, length)
-        Positions in ``graph.nodes``, a walk in each row; -1 after the end of a walk that found no way out.
+    iterator of int32 arrays of shape (n_walks, length)
+        Positions in ``graph.nodes``, one walk per row, at most 64 MB each. Walks that end early, at a node without
+        outgoing edges, are padded with -1.
 
     Examples
     --------
@@ -69,24 +71,24 @@ def _chunks(
     indptr, indices = A.indptr.astype(np.int64), A.indices.astype(np.int32)
     cumulative = cumulative_weights(graph)
     nodes = np.flatnonzero(np.diff(indptr)).astype(np.int32)
-    rows = max(1, CHUNK_BYTES // (length * np.dtype(np.int32).itemsize))
-    for turn in range(walks):
-        order = np.random.default_rng([seed, turn]).permutation(nodes)
-        for at in range(0, len(order), rows):
-            first = turn * len(nodes) + at
-            starts = order[at : at + rows]
+    chunk_rows = max(1, CHUNK_BYTES // (length * np.dtype(np.int32).itemsize))
+    for round_number in range(walks):
+        order = np.random.default_rng([seed, round_number]).permutation(nodes)
+        for offset in range(0, len(order), chunk_rows):
+            first = round_number * len(nodes) + offset
+            starts = order[offset : offset + chunk_rows]
             yield kernels.random_walks(
                 indptr, indices, cumulative, starts, length, p=p, q=q, seed=seed, first=first
             )
 
 
 def cumulative_weights(graph: Graph) -> NDArray[np.float64] | None:
-    """Return, in each row, the sums of its weights up to and with each edge; None where all weights are 1."""
+    """Return the cumulative sums of the weights within each row, or None if the graph is unweighted."""
     if not graph.weighted:
         return None
     A = graph.adjacency
     sums = np.empty(A.nnz)
-    # Row by row: differences of one sum over all rows would lose the small weights.
+    # One sum per row: differences of a single running sum would lose small weights to rounding.
     for begin, end in pairwise(A.indptr):
         np.cumsum(A.data[begin:end], dtype=np.float64, out=sums[begin:end])
     return sums
