@@ -112,7 +112,7 @@ def reproduce(
             store,
             protocol=Protocol.quick(seed) if quick else Protocol(seed=seed),
             threads=threads,
-            report=progress,
+            progress=progress,
         )
     page = _write_pages(found.folder, session.screen)
     if not session.screen.quiet:
@@ -183,7 +183,7 @@ def _progress(screen: Screen) -> Iterator[ProgressCallback]:
 
 def _print_scores(found: "Reproduction") -> None:
     """Print a table for each data set and metric: our result, the paper's, and the difference."""
-    from boostne.reproduction.tables import METRIC_NAMES, distinct, row_name
+    from boostne.reproduction.csv_tables import METRIC_NAMES, distinct, row_name
 
     for dataset in distinct(found.scores, "dataset"):
         for metric, title in METRIC_NAMES.items():
