@@ -236,7 +236,7 @@ class TestAttributes:
     def test_the_levels_time_follows_from_timed_passes(self, monkeypatch):
         # As if a pass took a second, and one more for each thousand entries, whatever the columns.
         timed = []
-        monkeypatch.setattr(estimates, "STRIPED_FROM", 25)
+        monkeypatch.setattr(estimates, "COLUMN_BLOCKED_FROM", 25)
         monkeypatch.setattr(
             estimates,
             "_time_pass",

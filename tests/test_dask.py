@@ -31,7 +31,7 @@ from boostne.factorization.dask.worker_block import BlockLostError, LevelFiles, 
 from boostne.factorization.dask.worker_rpc import Team, Work, branches, outcome
 from boostne.generators import planted_partition
 from boostne.io.writing import write_edges
-from boostne.kernels.column_blocked_csr import STRIPED_FROM
+from boostne.kernels.column_blocked_csr import COLUMN_BLOCKED_FROM
 from boostne.kernels.sharded_csr import ShardedCSR
 from boostne.matrices import WalkColumns
 from boostne.matrices.source import MatrixRows, RowCollector, collect_rows, row_by_row
@@ -139,7 +139,7 @@ class TestEqualToTheLocalEngine:
         assert (np.diff(order) < 0).any()
 
     def test_a_graph_so_large_that_its_residual_is_in_strips(self, client):
-        graph = planted_partition(STRIPED_FROM + 1000, communities=200, mean_degree=4, seed=1).graph
+        graph = planted_partition(COLUMN_BLOCKED_FROM + 1000, communities=200, mean_degree=4, seed=1).graph
         small = {
             "approximation": "push",
             "max_per_row": 8,

@@ -67,7 +67,7 @@ def test_any_number_of_threads(graph, form):
 
 def test_any_number_of_threads_in_strips(graph, monkeypatch):
     by_rows = model().fit(graph)
-    monkeypatch.setattr(striped, "STRIPED_FROM", 0)
+    monkeypatch.setattr(striped, "COLUMN_BLOCKED_FROM", 0)
     one = model(threads=1).fit(graph)
     for threads in (2, 4, None):
         other = model(threads=threads).fit(graph)

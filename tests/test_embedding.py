@@ -1,3 +1,5 @@
+"""The embedding: access by id and level, similarity, validation."""
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,7 +15,7 @@ def embedding():
     return Embedding(["a", "b", "c"], np.arange(12, dtype=np.float32).reshape(3, 4), levels=[1, 3])
 
 
-def test_keeps_ids_and_vectors_together(embedding):
+def test_access_by_node_id(embedding):
     assert len(embedding) == 3
     assert "b" in embedding
     assert "z" not in embedding
@@ -22,7 +24,7 @@ def test_keeps_ids_and_vectors_together(embedding):
     assert repr(embedding) == "Embedding(3 nodes, 4 dimensions, levels [1, 3], float32)"
 
 
-def test_levels_are_counted_from_one_as_in_the_paper(embedding):
+def test_levels_count_from_one(embedding):
     np.testing.assert_array_equal(embedding.level(1), [[0], [4], [8]])
     np.testing.assert_array_equal(embedding.level(2), [[1, 2, 3], [5, 6, 7], [9, 10, 11]])
     assert np.shares_memory(embedding.level(2), embedding.vectors)
@@ -32,10 +34,10 @@ def test_levels_are_counted_from_one_as_in_the_paper(embedding):
 
 
 @pytest.mark.parametrize("level", [0, 3, -1])
-def test_refuses_a_level_that_is_not_there(embedding, level):
-    with pytest.raises(ParameterError, match=f"level must lie between 1 and 2, got {level}"):
+def test_level_out_of_range_raises(embedding, level):
+    with pytest.raises(ParameterError, match=f"level must be between 1 and 2, got {level}"):
         embedding.level(level)
-    with pytest.raises(ParameterError, match="level must lie between 1 and 2"):
+    with pytest.raises(ParameterError, match="level must be between 1 and 2"):
         embedding.up_to(level)
 
 
@@ -48,14 +50,14 @@ def test_is_immutable(embedding):
         embedding.vectors = np.zeros((3, 4))
 
 
-def test_leaves_the_array_of_the_caller_writable():
+def test_vectors_are_a_view_of_the_array_of_the_caller():
     vectors = np.ones((2, 2), dtype=np.float32)
     embedding = Embedding([0, 1], vectors)
     vectors[0, 0] = 5
-    assert embedding.vectors[0, 0] == 5  # documented: a view, not a copy
+    assert embedding.vectors[0, 0] == 5
 
 
-def test_unknown_node_is_a_key_error_with_a_readable_message(embedding):
+def test_unknown_node_raises_a_key_error_with_a_readable_message(embedding):
     with pytest.raises(KeyError):
         embedding["z"]
     with pytest.raises(UnknownNodeError) as caught:
@@ -82,12 +84,12 @@ def test_unknown_node_is_a_key_error_with_a_readable_message(embedding):
         (np.array([0.0, 1.0]), np.ones((2, 2)), None, "floats"),
     ],
 )
-def test_says_what_is_wrong_with_bad_input(nodes, vectors, levels, message):
+def test_invalid_input_raises(nodes, vectors, levels, message):
     with pytest.raises(BoostneError, match=message):
         Embedding(nodes, vectors, levels)
 
 
-def test_finds_a_bad_number_far_down():
+def test_infinite_value_in_a_late_row_raises():
     vectors = np.zeros((70_000, 1), dtype=np.float32)
     vectors[69_999] = np.inf
     with pytest.raises(ParameterError, match="node 69999"):
@@ -97,7 +99,7 @@ def test_finds_a_bad_number_far_down():
 @pytest.mark.parametrize(
     ("dtype", "kept"), [("f4", "f4"), ("f8", "f8"), ("f2", "f4"), ("i8", "f4"), ("?", "f4")]
 )
-def test_dtype_of_vectors(dtype, kept):
+def test_float_dtypes_are_kept_and_others_become_float32(dtype, kept):
     assert Embedding([0], np.ones((1, 2), dtype=dtype)).vectors.dtype == np.dtype(kept)
 
 
@@ -110,7 +112,7 @@ def test_ids_keep_their_types():
     assert [type(node) for node in mixed] == [int, str, tuple]
 
 
-def test_most_similar_is_cosine_nearest_first():
+def test_most_similar_sorts_by_cosine_similarity():
     embedding = Embedding(["x", "near", "far", "opposite"], [[1, 0], [2, 1], [0, 1], [-3, 0]])
     names, similarities = zip(*embedding.most_similar("x"), strict=True)
     assert names == ("near", "far", "opposite")
@@ -122,7 +124,7 @@ def test_most_similar_is_cosine_nearest_first():
         embedding.most_similar("x", n=-1)
 
 
-def test_zero_vectors_are_similar_to_nothing():
+def test_zero_vectors_have_similarity_zero():
     embedding = Embedding([0, 1, 2], [[0, 0], [1, 0], [0, 0]])
     assert embedding.most_similar(0) == [(1, 0.0), (2, 0.0)]
     assert embedding.most_similar(1) == [(0, 0.0), (2, 0.0)]
@@ -143,18 +145,18 @@ def test_ties_keep_the_order_of_the_nodes():
         elements=st.floats(allow_nan=False, allow_infinity=False, width=32),
     )
 )
-def test_similarities_are_never_nan(vectors):
+def test_similarities_are_sorted_and_between_minus_one_and_one(vectors):
     values = [value for _, value in Embedding(range(5), vectors).most_similar(0)]
     assert all(-1 <= value <= 1 for value in values)
     assert values == sorted(values, reverse=True)
 
 
-def test_huge_and_tiny_vectors_have_a_direction():
+def test_similarity_of_huge_and_tiny_vectors_neither_overflows_nor_underflows():
     embedding = Embedding([0, 1, 2], [[1e200, 1e200], [1e-300, 1e-300], [1e-320, 0]])
     assert [round(value, 6) for _, value in embedding.most_similar(0)] == [1.0, round(0.5**0.5, 6)]
 
 
-def test_to_frame(embedding):
+def test_to_frame_names_columns_by_level(embedding):
     frame = embedding.to_frame()
     assert list(frame.columns) == ["u1_1", "u2_1", "u2_2", "u2_3"]
     assert list(frame.index) == ["a", "b", "c"]
@@ -164,13 +166,13 @@ def test_to_frame(embedding):
     assert list(tuples.index) == [(1, 2), (3, 4)]
 
 
-def test_to_frame_without_pandas(embedding, monkeypatch):
+def test_to_frame_without_pandas_raises(embedding, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
     with pytest.raises(BoostneError, match="pip install pandas"):
         embedding.to_frame()
 
 
-def test_import_needs_only_numpy():
+def test_importing_the_module_loads_only_numpy():
     import subprocess
     import sys
 
@@ -182,7 +184,7 @@ def test_import_needs_only_numpy():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_save_and_load(embedding, tmp_path):
+def test_load_restores_what_save_wrote(embedding, tmp_path):
     embedding.save(tmp_path / "e.npz")
     again = Embedding.load(tmp_path / "e.npz")
     np.testing.assert_array_equal(again.vectors, embedding.vectors)

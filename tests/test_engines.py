@@ -17,9 +17,10 @@ from boostne.factorization import LocalEngine
 from boostne.factorization.boosting import Settings, boost, random_start
 from boostne.factorization.cuda.engine import CudaEngine
 from boostne.kernels.cuda import operations as gpu
-from boostne.kernels.reference.kernels import ReferenceKernels, gram_of, hals_sweeps
+from boostne.kernels.reference import ReferenceKernels
+from boostne.kernels.reference.factorization import gram_of, hals_sweeps
 from boostne.kernels.sharded_csr import ShardedCSR
-from boostne.kernels.tree_reduction import total, total_in_order
+from boostne.kernels.tree_reduction import sequential_sum, tree_sum
 from boostne.matrices import WalkColumns, exact_deepwalk, spectral_deepwalk
 from boostne.matrices.deepwalk.device import ExactRows, SpectralRows
 from boostne.models import loading
@@ -89,7 +90,7 @@ class TestContract:
             swept = engine.sweep(context, 2)
             product = engine.update(context, swept, 2)
             parts, grams = kernels.sweep(R, V, gram_of(V), U, inner=2)
-            C, gram_u = total(parts), total_in_order(grams)
+            C, gram_u = tree_sum(parts), sequential_sum(grams)
             gram_v, expected = kernels.hals(V, C, gram_u, inner=2)
             rtol = 100 * TOLERANCE[dtype]
             np.testing.assert_allclose(swept.gram[:components, :components], gram_u, rtol=rtol, atol=rtol)
@@ -295,9 +296,9 @@ class TestKernels:
         gram[1], gram[:, 1] = 0, 0
         expected, found = X.copy(), torch.tensor(X)
         hals_sweeps(expected, P.sum(0), gram, 3)
-        partial, summary = gpu.partial_sums(1, width, "cpu"), torch.empty(width + 1, width).double()
-        gpu.fit(found, torch.tensor(P), torch.tensor(gram), 3, partial)
-        gpu.total(partial, summary)
+        partial, summary = gpu.allocate_partials(1, width, "cpu"), torch.empty(width + 1, width).double()
+        gpu.hals_update(found, torch.tensor(P), torch.tensor(gram), 3, partial)
+        gpu.reduce_partials(partial, summary)
         np.testing.assert_allclose(found.numpy(), expected, atol=1e-4 if dtype == "float32" else 1e-12)
         np.testing.assert_allclose(summary[:-1], gram_of(found.numpy()), rtol=1e-12)
         np.testing.assert_allclose(

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from boostne.errors import GraphError, ParameterError
 from boostne.graph import Graph
-from boostne.node_ids import as_ids, encode, encode_text, positions, type_text
+from boostne.node_ids import as_ids, encode_ids, encode_text_ids, lookup_ids, parse_ids
 
 NAMES = st.text(alphabet="abcé ", min_size=1, max_size=3)
 IDS = st.one_of(st.integers(-(2**62), 2**62), st.integers(0, 12))
@@ -73,9 +73,9 @@ class TestConstructor:
             (np.zeros(4), "must be square"),
             (np.array([[0, 1j], [1j, 0]]), "real numbers, got dtype complex128"),
             (np.array([["a", "b"], ["c", "d"]]), "real numbers"),
-            (np.array([[0, np.nan], [np.nan, 0]]), r"edge \('x', 'y'\) has a weight that is missing \(NaN\)"),
+            (np.array([[0, np.nan], [np.nan, 0]]), r"edge \('x', 'y'\) has a missing weight \(NaN\)"),
             (np.array([[0, np.inf], [np.inf, 0]]), r"edge \('x', 'y'\) has an infinite weight \(inf\)"),
-            (np.array([[0, -2], [-2, 0]]), r"edge \('x', 'y'\) has the weight -2.0, which is negative"),
+            (np.array([[0, -2], [-2, 0]]), r"edge \('x', 'y'\) has a negative weight \(-2.0\)"),
             (np.array([[0, 1], [3, 0]]), r"\('x', 'y'\) has weight 1.0, its reverse 3.0; pass directed=True"),
             (np.array([[0, 1], [0, 0]]), r"directed=True, and call to_undirected\(\)"),
         ],
@@ -91,7 +91,7 @@ class TestConstructor:
             ([7, 7], "node id 7 occurs more than once"),
             (["a", "a"], "node id 'a' occurs more than once"),
             ([(1, 2), (1, 2)], r"node id \(1, 2\) occurs more than once"),
-            ([1, None], "missing at position 1"),
+            ([1, None], "id at position 1 is missing"),
             ([[1], [2]], "hashable"),
             (np.array([0.0, 1.0]), r"floats \(float64\).*astype\('int64'\)"),
             (np.zeros((2, 2), dtype=int), "one-dimensional"),
@@ -155,10 +155,10 @@ class TestFromEdges:
     @pytest.mark.parametrize(
         ("weight", "message"),
         [
-            ([1.0, -1.0], r"edge \(1, 2\) has the weight -1.0"),
-            ([1.0, np.nan], r"edge \(1, 2\) has a weight that is missing"),
+            ([1.0, -1.0], r"edge \(1, 2\) has a negative weight \(-1.0\)"),
+            ([1.0, np.nan], r"edge \(1, 2\) has a missing weight"),
             ([1.0, np.inf], r"edge \(1, 2\) has an infinite weight"),
-            ([1.0], r"equally long, got \[2, 2, 1\]"),
+            ([1.0], r"same length, got \[2, 2, 1\]"),
             (["much", "little"], "weights must be numbers"),
             (np.ones((2, 2)), "weights must be one-dimensional"),
         ],
@@ -167,6 +167,26 @@ class TestFromEdges:
         # The bad weight belongs to an edge whose other copy is fine: it must not hide behind it.
         with pytest.raises(GraphError, match=message):
             Graph.from_edges([2, 1], [1, 2], weight)
+
+    @pytest.mark.parametrize("position", [-1, 2])
+    def test_positions_outside_the_nodes_raise(self, position):
+        with pytest.raises(GraphError, match=f"target must hold positions in the 2 nodes, got {position}"):
+            Graph.from_indices(["a", "b"], np.array([0, 1]), np.array([1, position]))
+
+    def test_a_sum_of_weights_that_overflows_raises(self):
+        weights = np.full(2, np.finfo(np.float32).max)
+        with pytest.raises(GraphError, match=r"edge \(1, 2\) has an infinite weight"):
+            Graph.from_edges([2, 1], [1, 2], weights, duplicates="sum")
+
+    def test_ids_that_repeat_raise(self):
+        with pytest.raises(GraphError, match="node id 'a' occurs more than once"):
+            Graph.from_indices(["a", "b", "a"], np.array([0]), np.array([1]))
+
+    def test_given_ids_are_copied(self):
+        ids = np.arange(3)
+        graph = Graph.from_indices(ids, np.array([0]), np.array([1]))
+        ids[0] = 7
+        assert graph.nodes.tolist() == [0, 1, 2]
 
     def test_wrong_choices(self):
         with pytest.raises(ParameterError, match="duplicates must be one of 'once', 'sum', got 'mean'"):
@@ -242,6 +262,27 @@ class TestProperties:
         empty = Graph(np.zeros((0, 0)))
         assert (empty.n_nodes, empty.n_edges, empty.volume, empty.weighted) == (0, 0, 0.0, False)
         assert Graph(np.zeros((3, 3))).without_isolated().n_nodes == 0
+
+    def test_direction_is_inferred_from_symmetry(self):
+        assert Graph(np.array([[0, 1], [2, 0]]), directed=None).directed
+        assert not Graph(np.array([[0, 2], [2, 0]]), directed=None).directed
+
+    def test_differences_in_the_last_bits_are_averaged_out(self):
+        low, high = 0.1, np.nextafter(0.1, 1) + 1e-9
+        graph = Graph(np.array([[0, low], [high, 0]]))
+        assert graph.adjacency[0, 1] == graph.adjacency[1, 0] == (low + high) / 2
+
+    def test_to_directed_has_both_directions_of_each_edge(self):
+        graph = Graph.from_edges([0, 1], [1, 2])
+        directed = graph.to_directed()
+        assert (directed.directed, directed.n_edges) == (True, 4)
+        assert directed.to_directed() is directed
+
+    def test_to_undirected_raises_if_a_sum_overflows(self):
+        large = np.finfo(np.float32).max
+        graph = Graph(np.array([[0, large], [large, 0]], dtype=np.float32), directed=True)
+        with pytest.raises(GraphError, match=r"edge \(0, 1\) has an infinite weight"):
+            graph.to_undirected("sum")
 
     def test_to_undirected(self):
         graph = Graph.from_edges([0, 1, 2, 2], [1, 0, 0, 2], [1, 3, 2, 7], directed=True, self_loops="keep")
@@ -325,7 +366,7 @@ class TestIds:
         assert ids.tolist() == list(values)
 
     def test_very_long_strings_are_not_padded(self, monkeypatch):
-        monkeypatch.setattr("boostne.node_ids._WIDE_TEXT_BYTES", 100)
+        monkeypatch.setattr("boostne.node_ids._MAX_FIXED_WIDTH_BYTES", 100)
         assert as_ids(["a", "b" * 30]).dtype == object
         assert Graph.from_edges(["a"], ["b" * 30]).nodes.tolist() == ["a", "b" * 30]
 
@@ -335,18 +376,18 @@ class TestIds:
 
     @pytest.mark.parametrize("texts", [["1", "007"], ["+1"], ["-0"], ["1.0"], [str(2**63)], ["1_000"], ["١"]])
     def test_only_plain_integers_become_integers(self, texts):
-        assert type_text(texts).tolist() == texts
+        assert parse_ids(texts).tolist() == texts
 
     def test_spaces_around_text_do_not_make_another_id(self):
-        ids, (left, right) = encode_text([" a", "b "], ["a", "b"])
+        ids, (left, right) = encode_text_ids([" a", "b "], ["a", "b"])
         assert ids.tolist() == ["a", "b"]
         np.testing.assert_array_equal(left, right)
 
     @settings(deadline=None)
     @given(st.lists(IDS, min_size=1), st.lists(IDS, min_size=1))
     def test_encode_and_positions_agree(self, left, right):
-        ids, codes = encode(left, right)
+        ids, codes = encode_ids(left, right)
         assert ids.tolist() == sorted({*left, *right})
         assert [ids[code].tolist() for code in codes] == [left, right]
-        np.testing.assert_array_equal(positions(ids, as_ids(left)), codes[0])
-        assert positions(ids, as_ids(["a"])).tolist() == [-1]
+        np.testing.assert_array_equal(lookup_ids(ids, as_ids(left)), codes[0])
+        assert lookup_ids(ids, as_ids(["a"])).tolist() == [-1]

@@ -1,4 +1,4 @@
-"""Labels in the forms in which users have them."""
+"""Conversion to Labels, and alignment with other nodes."""
 
 import numpy as np
 import pandas as pd
@@ -34,11 +34,11 @@ def as_dict(labels):
         (["x", 3], {0: ("x",), 1: (3,)}),
     ],
 )
-def test_as_labels(obj, expected):
+def test_as_labels_accepts_every_documented_form(obj, expected):
     assert as_dict(as_labels(obj)) == expected
 
 
-def test_order_of_nodes_is_kept_and_classes_are_sorted():
+def test_nodes_keep_their_order_and_classes_are_sorted():
     labels = as_labels({"b": 10, "c": 9, "a": 10})
     assert labels.nodes.tolist() == ["b", "c", "a"]
     assert labels.classes.tolist() == [9, 10]
@@ -52,12 +52,12 @@ def test_repeated_labels_of_a_node_count_once():
     assert labels.matrix.dtype == bool
 
 
-def test_labels_are_returned_as_they_are():
+def test_as_labels_returns_labels_unchanged():
     labels = as_labels([1, 2])
     assert as_labels(labels) is labels
 
 
-def test_labels_do_not_change():
+def test_labels_are_copied_and_read_only():
     source = np.array([[1, 0], [0, 1]])
     labels = as_labels(source)
     source[:] = 1
@@ -68,7 +68,7 @@ def test_labels_do_not_change():
         labels.nodes = []
 
 
-def test_unknown_node():
+def test_unknown_node_raises():
     with pytest.raises(KeyError, match="'z'"):
         as_labels({"a": 1})["z"]
 
@@ -79,32 +79,32 @@ def test_unknown_node():
         ([1, 2], ["x"], np.ones((2, 2)), r"shape \(2, 2\), but there are 2 nodes and 1 classes"),
         ([1, 1], ["x"], np.ones((2, 1)), "the node 1 occurs more than once"),
         ([1], ["x", "x"], np.ones((1, 2)), "the class 'x' occurs more than once"),
-        ([1], ["x", "y"], np.array([[0, np.nan]]), "holds NaN in row 0, column 1"),
-        ([1], ["x"], np.array([["yes"]]), "must hold booleans or numbers"),
+        ([1], ["x", "y"], np.array([[0, np.nan]]), "contains NaN in row 0, column 1"),
+        ([1], ["x"], np.array([["yes"]]), "must contain booleans or numbers"),
     ],
 )
-def test_refused(nodes, classes, matrix, message):
+def test_invalid_indicator_matrices_raise(nodes, classes, matrix, message):
     with pytest.raises(GraphError, match=message):
         Labels(nodes, classes, matrix)
 
 
-def test_refused_forms():
-    with pytest.raises(GraphError, match="equally long, got 2 and 3"):
+def test_unsupported_input_raises():
+    with pytest.raises(GraphError, match="same length, got 2 and 3"):
         as_labels(([1, 2], ["x", "y", "z"]))
     for thing in (3, "labels.txt", pd.DataFrame({"node": [1], "label": [2]})):
-        with pytest.raises(TypeError, match=r"cannot make labels from \w+; accepted: Labels; a dict"):
+        with pytest.raises(TypeError, match=r"cannot convert \w+ to labels; accepted: Labels; a dict"):
             as_labels(thing)
 
 
-def test_align():
+def test_align_reorders_rows_and_counts_labeled_nodes_left_out():
     labels = as_labels({"a": "x", "b": ["x", "y"], "c": "y", "d": None})
-    indicator, left_out = labels.align(["d", "b", "new", "a"])
+    indicator, n_left_out = labels.align(["d", "b", "new", "a"])
     expected = [[False, False], [True, True], [False, False], [True, False]]
     np.testing.assert_array_equal(indicator.toarray(), expected)
     assert indicator.dtype == bool
-    assert left_out == 1  # c; d has no label to lose
-    indicator, left_out = labels.align([1, 2])
-    assert (indicator.nnz, left_out) == (0, 3)
+    assert n_left_out == 1  # c; d has no labels
+    indicator, n_left_out = labels.align([1, 2])
+    assert (indicator.nnz, n_left_out) == (0, 3)
 
 
 @settings(deadline=None)
@@ -114,8 +114,10 @@ def test_align():
 )
 def test_align_agrees_with_looking_up_each_node(mapping, nodes):
     labels = as_labels(mapping)
-    indicator, left_out = labels.align(nodes)
+    indicator, n_left_out = labels.align(nodes)
     dense = indicator.toarray()
     for row, node in enumerate(nodes):
         assert set(labels.classes[dense[row]].tolist()) == mapping.get(node, set())
-    assert left_out == sum(bool(several) for node, several in mapping.items() if node not in nodes)
+    assert n_left_out == sum(
+        bool(labels_of_node) for node, labels_of_node in mapping.items() if node not in nodes
+    )

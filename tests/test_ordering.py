@@ -7,6 +7,7 @@ from tests import graphs
 from boostne import BoostNE, Graph, planted_partition
 from boostne.factorization.ordering import Ordered, by_community
 from boostne.kernels import get_kernels
+from boostne.kernels.csr_graph import CSRGraph
 
 SETTINGS = {"dimensions": 12, "levels": 3, "window": 3, "dtype": "float64", "max_iter": 6}
 GRAPHS = {
@@ -27,12 +28,10 @@ def communities(graph, kernels, most=10**6, rounds=10, settled=0):
     A = graph.adjacency
     weights = A.data.astype(np.float32) if graph.weighted else None
     return get_kernels(kernels).communities(
-        A.indptr.astype(np.int64),
-        A.indices.astype(np.int32),
-        weights,
-        most=most,
-        rounds=rounds,
-        settled=settled,
+        CSRGraph(A.indptr.astype(np.int64), A.indices.astype(np.int32), weights),
+        max_size=most,
+        max_rounds=rounds,
+        tolerated_changes=settled,
     )
 
 

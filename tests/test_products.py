@@ -1,20 +1,16 @@
-"""Products with a dense block, and GraRep's rows: each kernel against its readable twin, and that against NumPy."""
+"""Products with a dense block, and rows of the GraRep matrix, against the reference kernels and NumPy."""
 
 import numpy as np
 import pytest
 from tests import graphs
-from tests.test_kernels import MATRICES, NATIVE
+from tests.test_kernels import ALL_KERNELS, MATRICES, NATIVE
 
-from boostne.kernels import get_kernels
-from boostne.kernels import sharded_csr as sharded
-from boostne.kernels.reference.kernels import ReferenceKernels
+from boostne.kernels import get_kernels, sharded_csr
+from boostne.kernels.csr_graph import TransitionGraph
+from boostne.kernels.reference import ReferenceKernels
 from boostne.kernels.sharded_csr import ShardedCSR
-from boostne.matrices.grarep import StepRows
 
-EVERY = ["reference", *NATIVE]
 TOLERANCE = {"float32": 1e-6, "float64": 1e-13}
-
-every = pytest.mark.parametrize("isa", EVERY)
 
 
 @pytest.fixture(params=["float32", "float64"])
@@ -24,26 +20,28 @@ def dtype(request):
 
 @pytest.fixture
 def many_shards(monkeypatch):
-    monkeypatch.setattr(sharded, "MIN_SHARD_ENTRIES", 1)
-    monkeypatch.setattr(sharded, "ROW_ENTRIES_PER_SHARD", 1)
+    monkeypatch.setattr(sharded_csr, "MIN_SHARD_ENTRIES", 1)
+    monkeypatch.setattr(sharded_csr, "ROW_ENTRIES_PER_SHARD", 1)
 
 
-@every
+@pytest.mark.parametrize("isa", ALL_KERNELS)
 @pytest.mark.parametrize("width", [1, 8, 21, 64])
 @pytest.mark.parametrize("name", MATRICES)
 @pytest.mark.usefixtures("many_shards")
-def test_products(isa, name, width, dtype):
+def test_products_match_numpy(isa, name, width, dtype):
     kernels, matrix = get_kernels(isa, 2), MATRICES[name].astype(dtype)
     R = ShardedCSR.from_csr(matrix)
     V = np.random.default_rng(0).normal(size=(matrix.shape[1], width))
-    dense = matrix.toarray().astype(np.float64)  # float32 entries are widened, so both precisions are exact
+    dense = matrix.toarray().astype(
+        np.float64
+    )  # float32 entries are converted to float64, so both dtypes are exact
     np.testing.assert_allclose(kernels.product(R, V), dense @ V, atol=1e-12)
     np.testing.assert_allclose(kernels.gram_product(R, V), dense.T @ (dense @ V), atol=1e-11)
 
 
 @pytest.mark.parametrize("isa", NATIVE)
 @pytest.mark.usefixtures("many_shards")
-def test_any_number_of_threads(isa, dtype):
+def test_products_do_not_depend_on_threads(isa, dtype):
     R = ShardedCSR.from_csr(MATRICES["tall"].astype(dtype))
     assert R.n_shards > 2
     V = np.random.default_rng(0).normal(size=(R.n_columns, 24))
@@ -55,16 +53,22 @@ def test_any_number_of_threads(isa, dtype):
 @pytest.mark.parametrize("isa", NATIVE)
 @pytest.mark.parametrize("steps", [1, 2, 5])
 @pytest.mark.parametrize("name", ["karate", "weighted"])
-def test_step_rows(isa, name, steps, dtype):
+def test_step_rows_match_the_reference(isa, name, steps, dtype):
     graph = {"karate": graphs.karate, "weighted": weighted}[name]()
-    rows = StepRows(graph, steps, shift=None, dtype=dtype)
-    scales = rows._inverse_degree, rows._to
-    arguments = (rows._indptr, rows._indices, rows._weights, rows._inverse_degree, scales, steps)
-    part = range(3, 30)
-    made = get_kernels(isa, 2).step_rows(*arguments, part)
-    expected = ReferenceKernels().step_rows(*arguments, part)
-    for got, twin in zip(filled(made, graph), filled(expected, graph), strict=True):
-        np.testing.assert_allclose(got, twin, atol=10 * TOLERANCE[dtype])
+    A = graph.adjacency
+    transitions = TransitionGraph(
+        A.indptr.astype(np.int64),
+        A.indices.astype(np.int32),
+        A.data.astype(dtype) if graph.weighted else None,
+        (1 / graph.degrees).astype(dtype),
+    )
+    scales = transitions.inverse_degree, (graph.n_nodes * graph.degrees).astype(dtype)
+    actual, expected = (
+        to_dense(kernels.step_rows(transitions, scales, steps, range(3, 30)), graph.n_nodes)
+        for kernels in (get_kernels(isa, 2), ReferenceKernels())
+    )
+    assert expected.any(axis=1).all()
+    np.testing.assert_allclose(actual, expected, atol=10 * TOLERANCE[dtype])
 
 
 def weighted():
@@ -72,8 +76,8 @@ def weighted():
     return graphs.Graph.from_indices(np.arange(60), *ends, np.random.default_rng(1).random(300) + 0.1)
 
 
-def filled(rows, graph):
-    dense = np.zeros((len(rows), graph.n_nodes))
-    for row, (at, values) in zip(dense, rows, strict=True):
-        row[at] = values
+def to_dense(rows, n_columns):
+    dense = np.zeros((len(rows), n_columns))
+    for row, (columns, values) in zip(dense, rows, strict=True):
+        row[columns] = values
     return dense

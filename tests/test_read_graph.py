@@ -162,15 +162,15 @@ class TestEdgeLists:
             ("1 2 0.5\n1 3\n", "line 2: 2 columns where the lines above have 3"),
             ("1 2 0.5\n# c\n1 3 much\n", "line 3: the weight 'much' is not a number.*weight=False"),
             ("1,2,\n", "line 1: the weight '' is not a number"),
-            ("1 2 {'weight': 3}\n", "which column holds the weights"),
+            ("1 2 {'weight': 3}\n", "the weight column is ambiguous"),
             ("1 2 {}\n", "line 1: the weight '{}' is not a number"),
-            ("1 2 1\n\n1 3 -0.5\n", "line 3: the weight -0.5, which is negative: weights mean closeness"),
-            ("a b w\n1 2 1\n1 3 nan\n", r"line 3: a weight that is missing \(NaN\)"),
+            ("1 2 1\n\n1 3 -0.5\n", r"line 3: a negative weight \(-0.5\): weights measure similarity"),
+            ("a b w\n1 2 1\n1 3 nan\n", r"line 3: a missing weight \(NaN\)"),
             ("1 2 1\n1 3 inf\n", r"line 2: an infinite weight \(inf\)"),
             ("1,2\n3,\n", "line 2: an empty node id .'3 | '."),
             (",\n", "line 1: an empty node id"),
-            ("a,b,trips\nx,y,3\n", "which column holds the weights.*weight='trips', or weight=False"),
-            ("1 2 3 4\n", "which column holds the weights.*weight='2', or weight=False"),
+            ("a,b,trips\nx,y,3\n", "the weight column is ambiguous.*weight='trips', or weight=False"),
+            ("1 2 3 4\n", "the weight column is ambiguous.*weight='2', or weight=False"),
         ],
     )
     def test_bad_content(self, write, content, message):
@@ -183,7 +183,7 @@ class TestEdgeLists:
         [
             (
                 {"source": "x", "target": "target"},
-                "source='x' is not a column; there are 'source', 'target', 'cost'",
+                "source='x' is not a column; the columns are 'source', 'target', 'cost'",
             ),
             ({"weight": "w"}, "weight='w' is not a column"),
             ({"weight": 7}, "there is no column 7: the file has 3, counted from 0"),
@@ -351,7 +351,7 @@ class TestTables:
             ("b", "y"): 1,
         }
         with pytest.raises(
-            ParameterError, match=r"t.parquet: source='x' is not a column; there are 'src', 'dst'"
+            ParameterError, match=r"t.parquet: source='x' is not a column; the columns are 'src', 'dst'"
         ):
             read_graph(tmp_path / "t.parquet", source="x", target="dst")
 
@@ -362,7 +362,7 @@ class TestTables:
 
     def test_bad_values(self, tmp_path):
         pq.write_table(pa.table({"u": [1, None], "v": [2, 3]}), tmp_path / "t.parquet")
-        with pytest.raises(GraphError, match=r"t.parquet: a node id is missing at position 1"):
+        with pytest.raises(GraphError, match=r"t.parquet: the node id at position 1 is missing"):
             read_graph(tmp_path / "t.parquet")
         pq.write_table(pa.table({"u": [1.5], "v": [2.0]}), tmp_path / "t.parquet")
         with pytest.raises(GraphError, match=r"t.parquet: node ids are floats"):

@@ -1,4 +1,4 @@
-"""Skip-gram's kernel against its readable twin and against gensim; the tables it draws from; threads."""
+"""Skip-gram kernels against the reference kernels; alias tables, noise and pair sampling."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from boostne.kernels.reference.splitmix import SplitMix
 from boostne.kernels.skipgram import AliasTable, Edges, Noise, SkipGram, number_of_parts
 from boostne.models.line import edges_of
 
-RATES = (0.2, 0.05)  # large, so that a fault shows
+RATES = (0.2, 0.05)  # large, so that errors show
 
 
 def model_of(graph, dimensions=5, parts=1, negative=5, shared=False):
@@ -21,7 +21,7 @@ def model_of(graph, dimensions=5, parts=1, negative=5, shared=False):
 
 
 def random_walks(graph, count=12, length=9, seed=0):
-    """Walks over the edges, in plain Python; the last ones end early."""
+    """Generate walks in plain Python; the last ones are shorter."""
     rng = np.random.default_rng(seed)
     walks = np.full((count, length), -1, np.int32)
     for w in range(count):
@@ -46,39 +46,43 @@ def run_walks(kernels, window=3, seed=11, **settings):
     return model
 
 
-def agree(one, two):
+def assert_close(one, two):
     assert np.abs(two.vectors).max() > 0.1
     np.testing.assert_allclose(one.vectors, two.vectors, atol=1e-5)
     np.testing.assert_allclose(one.contexts, two.contexts, atol=1e-5)
 
 
 @pytest.mark.parametrize("isa", NATIVE)
-class TestAgainstTheReadableTwin:
+class TestAgainstReference:
     @pytest.mark.parametrize("parts", [1, 2, 4])
     @pytest.mark.parametrize("shared", [False, True])
     def test_edges(self, isa, parts, shared):
-        ours, twin = (run_edges(get_kernels(name), parts=parts, shared=shared) for name in (isa, "reference"))
-        agree(ours, twin)
+        ours, expected = (
+            run_edges(get_kernels(name), parts=parts, shared=shared) for name in (isa, "reference")
+        )
+        assert_close(ours, expected)
 
     @pytest.mark.parametrize("parts", [1, 4])
     @pytest.mark.parametrize("shared", [False, True])
     def test_walks(self, isa, parts, shared):
-        ours, twin = (run_walks(get_kernels(name), parts=parts, shared=shared) for name in (isa, "reference"))
-        agree(ours, twin)
+        ours, expected = (
+            run_walks(get_kernels(name), parts=parts, shared=shared) for name in (isa, "reference")
+        )
+        assert_close(ours, expected)
 
     @pytest.mark.parametrize("negative", [1, 6, 7, 8, 15, 20])
-    def test_any_number_of_negatives(self, isa, negative):
-        ours, twin = (run_walks(get_kernels(name), negative=negative) for name in (isa, "reference"))
-        agree(ours, twin)
+    def test_numbers_of_negatives(self, isa, negative):
+        ours, expected = (run_walks(get_kernels(name), negative=negative) for name in (isa, "reference"))
+        assert_close(ours, expected)
 
     @pytest.mark.parametrize("dimensions", [1, 16, 17, 64, 128])
-    def test_any_width(self, isa, dimensions):
-        ours, twin = (run_walks(get_kernels(name), dimensions=dimensions) for name in (isa, "reference"))
-        agree(ours, twin)
+    def test_widths(self, isa, dimensions):
+        ours, expected = (run_walks(get_kernels(name), dimensions=dimensions) for name in (isa, "reference"))
+        assert_close(ours, expected)
         assert not ours.vectors[:, dimensions:].any()
         assert not ours.contexts[:, dimensions:].any()
 
-    def test_a_second_group_of_shards(self, isa):
+    def test_more_than_one_group_of_shards(self, isa):
         samples = skipgram.SHARDS * skipgram.SHARD_PAIRS + 300
         graph = graphs.two_triangles()
         for kernels in (get_kernels(isa), get_kernels("reference")):
@@ -86,10 +90,10 @@ class TestAgainstTheReadableTwin:
             kernels.train_edges(model, edges_of(graph), samples, rates=(0.01, 0.001), seed=1)
             if kernels.instruction_set == isa:
                 ours = model
-        agree(ours, model)
+        assert_close(ours, model)
 
     @pytest.mark.parametrize("score", [-200.0, -20.0, 0.0, 20.0, 200.0, np.nan])
-    def test_the_sigmoid_far_out(self, isa, score):
+    def test_extreme_scores(self, isa, score):
         results = []
         for name in (isa, "reference"):
             model = model_of(graphs.path(2), dimensions=1, negative=1)
@@ -100,7 +104,7 @@ class TestAgainstTheReadableTwin:
             results.append((model.vectors[:, 0].copy(), model.contexts[:, 0].copy()))
         np.testing.assert_allclose(results[0], results[1], rtol=1e-5, atol=1e-5)
 
-    def test_any_number_of_threads(self, isa):
+    def test_results_do_not_depend_on_threads(self, isa):
         graph = graphs.random_graph(2000, 8).without_isolated()
         walks = random_walks(graph, 600, 10)
         for shared in (False, True):
@@ -125,26 +129,26 @@ class TestAliasTable:
             [1e-9, 1, 1e9],
             [0.1] * 10,
             [7, 1, 1, 1, 7, 1, 1, 1],
-            [1, 3, 1, 2, 3, 2, 7, 7, 4, 6, 4, 5, 6, 5],  # many a giver gives all it can spare
+            [1, 3, 1, 2, 3, 2, 7, 7, 4, 6, 4, 5, 6, 5],  # several givers exhaust their surplus
             np.random.default_rng(0).pareto(1, 1000),
             np.random.default_rng(1).random(1000) < 0.3,
         ],
     )
-    def test_every_item_gets_its_share(self, weights):
+    def test_items_are_drawn_in_proportion_to_their_weights(self, weights):
         table = AliasTable.of(np.array(weights, np.float64))
         n = len(weights)
         kept = (table.threshold.astype(np.float64) + (table.threshold == 2**32 - 1)) / 2**32
         share = (kept + np.bincount(table.alias, 1 - kept, n)) / n
         np.testing.assert_allclose(share, np.array(weights, float) / np.sum(weights), atol=1e-9)
 
-    def test_what_weighs_nothing_is_never_drawn(self):
+    def test_zero_weight_items_are_never_drawn(self):
         table = AliasTable.of(np.array([3.0, 0.0, 1.0, 0.0]))
         assert (table.threshold[[1, 3]] == 0).all()
         assert not np.isin(table.alias[[0, 1, 2, 3]][table.threshold < 2**32 - 1], [1, 3]).any()
 
 
 class TestNoise:
-    def test_every_part_holds_its_nodes_and_draws_them_by_degree(self):
+    def test_parts_draw_their_nodes_by_degree(self):
         degrees = np.random.default_rng(0).integers(1, 50, 101)
         noise = Noise.of(degrees, 4)
         assert noise.n_parts == 4
@@ -157,12 +161,12 @@ class TestNoise:
             expected = np.where(noise.part == p, degrees**0.75, 0)
             np.testing.assert_allclose(share / share.sum(), expected / expected.sum(), atol=1e-8)
 
-    def test_the_parts_weigh_the_same(self):
+    def test_parts_are_balanced(self):
         degrees = np.random.default_rng(0).pareto(1.5, 4096) + 1
         totals = np.bincount(Noise.of(degrees, 8).part, degrees)
         assert totals.max() < 1.5 * totals.min()
 
-    def test_few_nodes_with_edges_to_them(self):
+    def test_nodes_with_zero_frequency_are_never_drawn(self):
         frequencies = np.zeros(8)
         frequencies[3] = 5
         noise = Noise.of(frequencies, 2)
@@ -186,7 +190,7 @@ class TestNoise:
 
 
 class TestPairs:
-    def test_edges_come_as_often_as_they_weigh(self):
+    def test_edges_are_drawn_in_proportion_to_their_weights(self):
         graph = graphs.weighted()
         pairs = list(edge_pairs(edges_of(graph), 20_000, SplitMix(5)))
         counts = np.zeros((6, 6))
@@ -194,13 +198,13 @@ class TestPairs:
         expected = graphs.dense(graph)
         np.testing.assert_allclose(counts / counts.sum(), expected / expected.sum(), atol=0.008)
 
-    def test_the_window_is_drawn_from_one_to_the_widest(self):
+    def test_window_is_drawn_uniformly(self):
         walk = np.arange(400, dtype=np.int32)[None]
         apart = np.array([abs(u - v) for u, v in walk_pairs(walk, 4, SplitMix(1))])
         counts = np.bincount(apart, minlength=6)
         assert counts[0] == counts[5] == 0
         np.testing.assert_allclose(counts[1:5] / counts[1], [1, 0.75, 0.5, 0.25], atol=0.08)
 
-    def test_padding_is_no_node(self):
+    def test_padding_is_ignored(self):
         walks = np.array([[4, 5, -1, -1], [6, -1, -1, -1], [-1, -1, -1, -1]], np.int32)
         assert sorted(walk_pairs(walks, 3, SplitMix(1))) == [(4, 5), (5, 4)]

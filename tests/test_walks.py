@@ -1,4 +1,4 @@
-"""Random walks: compiled and readable ones are the same, and go where node2vec says."""
+"""Random walks: compiled and reference kernels agree, and transition probabilities are those of node2vec."""
 
 import numpy as np
 import pytest
@@ -8,25 +8,25 @@ from tests import graphs, reference
 from boostne import Graph
 from boostne.errors import ParameterError
 from boostne.kernels import get_kernels
-from boostne.kernels.reference.walks import Random
-from boostne.sampling import walks as walking
+from boostne.kernels.reference.splitmix import SplitMix
+from boostne.sampling import walks as sampling
 from boostne.sampling.walks import cumulative_weights, walk_chunks
 
 BIASES = [(1, 1), (0.25, 4), (4, 0.25), (0.01, 1), (1, 0.01), (1000, 1000), (1, 1000), (1000, 1)]
 
 
-def one_way():
-    """A cycle of three nodes, a chord, and a path that leads from it to a node with no way out."""
+def directed():
+    """Return a directed cycle of three nodes with a chord and a path to a node without outgoing edges."""
     return Graph.from_edges([0, 1, 2, 0, 2, 3], [1, 2, 0, 2, 3, 4], [1, 2, 3, 1, 4, 5], directed=True)
 
 
-def uneven():
-    """A wheel with a tail whose weights differ by a factor of a million."""
+def skewed_weights():
+    """Return a wheel with a tail, with weights that differ by a factor of a million."""
     weights = [1e-3, 1, 10, 100, 1e3, 5, 3, 2, 7, 1]
     return Graph.from_edges([0, 0, 0, 0, 1, 2, 3, 4, 4, 5], [1, 2, 3, 4, 2, 3, 4, 1, 5, 6], weights)
 
 
-GRAPHS = {**graphs.DRAWABLE, "one_way": one_way, "uneven": uneven}
+GRAPHS = {**graphs.DRAWABLE, "directed": directed, "skewed_weights": skewed_weights}
 
 
 def walk(graph, starts, length, kernels=None, **options):
@@ -42,20 +42,20 @@ def walk(graph, starts, length, kernels=None, **options):
     )
 
 
-class TestTwins:
+class TestAgainstReference:
     @pytest.mark.parametrize("name", GRAPHS)
     @pytest.mark.parametrize(("p", "q"), BIASES)
-    def test_same_walks(self, name, p, q):
+    def test_kernels_generate_the_same_walks(self, name, p, q):
         graph = GRAPHS[name]()
         starts = np.arange(4 * graph.n_nodes) % graph.n_nodes
-        native, readable = (
+        native, expected = (
             walk(graph, starts, 12, get_kernels(kind), p=p, q=q, seed=3, first=17)
             for kind in (None, "reference")
         )
-        np.testing.assert_array_equal(native, readable)
+        np.testing.assert_array_equal(native, expected)
 
-    def test_long_rows(self):
-        """Rows on both sides of a power of two, so that every search ends at each of its places."""
+    def test_kernels_agree_on_long_rows(self):
+        """Row lengths around powers of two, so that binary searches end at every position."""
         rng = np.random.default_rng(0)
         A = np.triu(rng.random((70, 70)) < np.linspace(0.1, 1, 70), 1) * rng.random((70, 70))
         graph = Graph(A + A.T)
@@ -66,7 +66,7 @@ class TestTwins:
             )
 
     @pytest.mark.parametrize(("p", "q"), [(1, 1), (0.25, 4)])
-    def test_threads_and_chunks_do_not_show(self, p, q):
+    def test_walks_do_not_depend_on_threads_or_chunks(self, p, q):
         graph = graphs.random_graph(3000, 6)
         starts = np.random.default_rng(0).integers(3000, size=5000)
         whole = walk(graph, starts, 20, get_kernels(threads=1), p=p, q=q, seed=5)
@@ -76,7 +76,7 @@ class TestTwins:
         parts = [walk(graph, starts[a : a + 333], 20, p=p, q=q, seed=5, first=a) for a in range(0, 5000, 333)]
         np.testing.assert_array_equal(np.concatenate(parts), whole)
 
-    def test_seeds_and_numbers_differ(self):
+    def test_walks_depend_on_seed_and_number(self):
         graph = graphs.random_graph(500, 10)
         starts = np.arange(500)
         one, other, later = (walk(graph, starts, 40, **o) for o in ({}, {"seed": 1}, {"first": 500}))
@@ -84,18 +84,17 @@ class TestTwins:
             assert np.mean(changed[:, 1:] == one[:, 1:]) < 0.05
         np.testing.assert_array_equal(walk(graph, starts, 40, seed=2**64 + 1), other)
 
-    def test_the_generator(self):
-        """The first numbers of splitmix64 from the state 1234567, as its authors' code prints them."""
-        random = Random(0, 0)
-        random._state = 1234567
+    def test_splitmix_matches_the_published_code(self):
+        """The first numbers of splitmix64 from the state 1234567."""
+        random = SplitMix(1234567)
         expected = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431]
         assert [random.next() for _ in range(4)] == expected
 
 
-class TestRows:
+class TestWalks:
     @pytest.mark.parametrize("name", GRAPHS)
     @pytest.mark.parametrize(("p", "q"), [(1, 1), (0.5, 2)])
-    def test_follow_edges_and_end_where_none_leaves(self, name, p, q):
+    def test_walks_follow_edges_and_end_at_sinks(self, name, p, q):
         graph = GRAPHS[name]()
         A = graphs.dense(graph)
         starts = np.repeat(np.arange(graph.n_nodes), 20)
@@ -109,24 +108,24 @@ class TestRows:
             else:
                 assert here < 0 or not A[here].any()
 
-    def test_isolated(self):
+    def test_walks_from_isolated_nodes(self):
         rows = walk(graphs.with_isolated(), [0, 4, 8], 4, p=2)
         assert rows.tolist() == [[0, -1, -1, -1], [4, -1, -1, -1], [8, -1, -1, -1]]
 
-    def test_no_walks_and_no_steps(self):
+    def test_zero_walks_and_zero_steps(self):
         assert walk(graphs.karate(), [], 5).shape == (0, 5)
         assert walk(graphs.karate(), [3, 1], 1, p=2).tolist() == [[3], [1]]
 
 
 class TestProbabilities:
-    """Chi-square tests, one for each node (and the node before), at a level of one in a million."""
+    """Chi-square tests for each node (and previous node) at a significance level of 1e-6."""
 
     LEVEL = 1e-6
 
-    def check(self, counts, chances):
-        assert not counts[chances == 0].any()
-        expected = chances / chances.sum() * counts.sum()
-        # The test needs some five expected in each class: rarer ones count together with the rarest of the others.
+    def check(self, counts, probabilities):
+        assert not counts[probabilities == 0].any()
+        expected = probabilities / probabilities.sum() * counts.sum()
+        # The test needs about five expected counts per class: rarer classes are merged.
         order = np.argsort(expected)
         counts, expected = counts[order], expected[order]
         rare = min(np.searchsorted(np.cumsum(expected), 5), len(counts) - 1)
@@ -135,7 +134,7 @@ class TestProbabilities:
             assert stats.chisquare(counts, expected).pvalue > self.LEVEL
 
     @pytest.mark.parametrize("name", GRAPHS)
-    def test_first_order(self, name):
+    def test_first_order_probabilities(self, name):
         graph = GRAPHS[name]()
         n = graph.n_nodes
         S = reference.transition(graphs.dense(graph))
@@ -149,7 +148,7 @@ class TestProbabilities:
 
     @pytest.mark.parametrize("name", GRAPHS)
     @pytest.mark.parametrize(("p", "q"), BIASES)
-    def test_second_order(self, name, p, q):
+    def test_second_order_probabilities(self, name, p, q):
         graph = GRAPHS[name]()
         n = graph.n_nodes
         P = reference.second_order_transitions(graphs.dense(graph), p, q)
@@ -164,7 +163,7 @@ class TestProbabilities:
 
 
 class TestChunks:
-    def test_every_node_starts_in_every_round(self):
+    def test_every_node_starts_one_walk_per_round(self):
         graph = graphs.karate()
         chunks = list(walk_chunks(graph, walks=3, length=7, seed=1))
         starts = np.concatenate([chunk[:, 0] for chunk in chunks]).reshape(3, 34)
@@ -172,22 +171,22 @@ class TestChunks:
         assert len({tuple(order) for order in starts}) == 3
         assert len(np.unique(np.concatenate(chunks), axis=0)) > 95
 
-    @pytest.mark.parametrize("name", ["weighted", "one_way"])
-    def test_small_chunks_are_the_same(self, name, monkeypatch):
+    @pytest.mark.parametrize("name", ["weighted", "directed"])
+    def test_walks_do_not_depend_on_chunk_size(self, name, monkeypatch):
         graph = GRAPHS[name]()
         whole = np.concatenate(list(walk_chunks(graph, walks=5, length=6, p=0.5, seed=4)))
-        monkeypatch.setattr(walking, "CHUNK_BYTES", 2 * 6 * 4)
+        monkeypatch.setattr(sampling, "CHUNK_BYTES", 2 * 6 * 4)
         chunks = list(walk_chunks(graph, walks=5, length=6, p=0.5, seed=4, kernels=get_kernels("reference")))
         assert max(map(len, chunks)) == 2
         np.testing.assert_array_equal(np.concatenate(chunks), whole)
 
-    def test_nodes_without_a_way_out_start_none(self):
+    def test_nodes_without_outgoing_edges_start_no_walks(self):
         (chunk,) = walk_chunks(graphs.with_isolated(), walks=1, length=3)
         assert set(chunk[:, 0]) == {1, 2, 3, 5, 6, 7}
-        (chunk,) = walk_chunks(one_way(), walks=1, length=3)
+        (chunk,) = walk_chunks(directed(), walks=1, length=3)
         assert set(chunk[:, 0]) == {0, 1, 2, 3}
 
-    def test_single_precision_weights(self):
+    def test_cumulative_weights_are_in_double_precision(self):
         graph = graphs.weighted()
         assert graph.adjacency.dtype == np.float32
         sums = cumulative_weights(graph)

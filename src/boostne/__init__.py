@@ -14,12 +14,25 @@ if TYPE_CHECKING:
     from boostne.evaluation import evaluate_clusters as evaluate_clusters
     from boostne.evaluation import evaluate_links as evaluate_links
     from boostne.evaluation import split_links as split_links
+    from boostne.factorization import Checkpoint as Checkpoint
     from boostne.generators import planted_partition as planted_partition
     from boostne.graph import Graph as Graph
+    from boostne.interop import as_graph as as_graph
     from boostne.io import read_embedding as read_embedding
     from boostne.io import read_graph as read_graph
     from boostne.io import read_labels as read_labels
     from boostne.labels import Labels as Labels
+    from boostne.labels import as_labels as as_labels
+    from boostne.matrices import AdamicAdarMatrix as AdamicAdarMatrix
+    from boostne.matrices import AdjacencyMatrix as AdjacencyMatrix
+    from boostne.matrices import CommonNeighborsMatrix as CommonNeighborsMatrix
+    from boostne.matrices import DeepWalkMatrix as DeepWalkMatrix
+    from boostne.matrices import GraRepMatrix as GraRepMatrix
+    from boostne.matrices import KatzMatrix as KatzMatrix
+    from boostne.matrices import LINEMatrix as LINEMatrix
+    from boostne.matrices import Node2VecMatrix as Node2VecMatrix
+    from boostne.matrices import NormalizedAdjacencyMatrix as NormalizedAdjacencyMatrix
+    from boostne.matrices import PageRankMatrix as PageRankMatrix
     from boostne.models import HOPE as HOPE
     from boostne.models import LINE as LINE
     from boostne.models import BoostNE as BoostNE
@@ -32,17 +45,28 @@ if TYPE_CHECKING:
     from boostne.models import SpectralClustering as SpectralClustering
 
 _HOME = {
+    "AdamicAdarMatrix": "boostne.matrices",
+    "AdjacencyMatrix": "boostne.matrices",
     "BoostNE": "boostne.models",
+    "Checkpoint": "boostne.factorization",
+    "CommonNeighborsMatrix": "boostne.matrices",
     "DeepWalk": "boostne.models",
+    "DeepWalkMatrix": "boostne.matrices",
     "Embedding": "boostne.embedding",
     "GraRep": "boostne.models",
+    "GraRepMatrix": "boostne.matrices",
     "Graph": "boostne.graph",
     "GraphFactorization": "boostne.models",
     "HOPE": "boostne.models",
+    "KatzMatrix": "boostne.matrices",
     "LINE": "boostne.models",
+    "LINEMatrix": "boostne.matrices",
     "Labels": "boostne.labels",
     "NetMF": "boostne.models",
     "Node2Vec": "boostne.models",
+    "Node2VecMatrix": "boostne.matrices",
+    "NormalizedAdjacencyMatrix": "boostne.matrices",
+    "PageRankMatrix": "boostne.matrices",
     "SocialDimension": "boostne.models",
     "SpectralClustering": "boostne.models",
     "as_graph": "boostne.interop",
@@ -59,7 +83,7 @@ _HOME = {
     "split_links": "boostne.evaluation",
 }
 
-__all__ = [  # noqa: PLE0604  the names are strings, those of _HOME
+__all__ = [  # noqa: PLE0604  the names are strings, the keys of _HOME
     "__version__",
     *_HOME,
 ]
@@ -71,7 +95,7 @@ def __getattr__(name: str) -> Any:
 
         try:
             return version("boostne")
-        except PackageNotFoundError:  # run from its sources, without being installed
+        except PackageNotFoundError:  # run from a source tree that is not installed
             return "0 (not installed)"
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)

@@ -1,4 +1,4 @@
-"""Edges and weights as arrays in, a checked sparse matrix out: what a graph is made with."""
+"""Edge weights, merging of duplicate edges, and canonical adjacency matrices."""
 
 from typing import Any
 
@@ -8,13 +8,13 @@ from scipy import sparse
 
 from boostne.errors import GraphError
 
-_FLOAT32_EXACT = 1 << 24  # every integer up to here has a float32 of its own
+_FLOAT32_EXACT = 1 << 24  # float32 represents all integers up to here exactly
 _INT32_MAX = np.iinfo(np.int32).max
-_ROUNDING = 1e-6  # relative; a float32 has some six digits
+_ROUNDING = 1e-6  # relative; float32 has about seven significant digits
 
 
 def as_weights(values: Any) -> NDArray[Any]:
-    """Return weights as a one-dimensional array of numbers; integers stay integers: their sums are exact."""
+    """Return weights as a one-dimensional numeric array; integers stay integers, so that their sums are exact."""
     array = np.asarray(values)
     if array.ndim != 1:
         raise GraphError(f"weights must be one-dimensional, got an array of shape {array.shape}")
@@ -28,37 +28,37 @@ def as_weights(values: Any) -> NDArray[Any]:
         raise GraphError(f"weights must be numbers ({error})") from None
 
 
-def first_bad_weight(weights: NDArray[Any]) -> tuple[int, str] | None:
-    """Find the first weight that is negative, infinite or not a number.
+def find_invalid_weight(weights: NDArray[Any]) -> tuple[int, str] | None:
+    """Find the first weight that is negative, infinite or NaN.
 
     Returns
     -------
     (position, problem) or None
-        The problem in words, with the remedy.
+        ``problem`` describes the weight and the remedy.
 
     Examples
     --------
-    >>> position, problem = first_bad_weight(np.array([1.0, -2.0]))
+    >>> position, problem = find_invalid_weight(np.array([1.0, -2.0]))
     >>> position, problem.split(":")[0]
-    (1, 'the weight -2.0, which is negative')
+    (1, 'a negative weight (-2.0)')
     """
-    good = np.isfinite(weights) & (weights >= 0)
-    if good.all():
+    valid = np.isfinite(weights) & (weights >= 0)
+    if valid.all():
         return None
-    position = int(np.argmin(good))
+    position = int(np.argmin(valid))
     value = weights[position].item()
     if np.isnan(value):
-        return position, "a weight that is missing (NaN): fill it in or leave the edge out"
+        return position, "a missing weight (NaN): fill it in or remove the edge"
     if np.isinf(value):
-        return position, f"an infinite weight ({value}): give it a finite one or leave the edge out"
+        return position, f"an infinite weight ({value}): make it finite or remove the edge"
     return position, (
-        f"the weight {value}, which is negative: weights mean closeness and must be >= 0; "
-        "leave the edge out, or shift or rescale the weights"
+        f"a negative weight ({value}): weights measure similarity and must be >= 0; "
+        "remove the edge, or shift or rescale the weights"
     )
 
 
-def canonical(matrix: Any) -> sparse.csr_array:
-    """Return a square matrix as a CSR copy of floats: sorted, without duplicates or stored zeros."""
+def canonical_csr(matrix: Any) -> sparse.csr_array:
+    """Return a square matrix as a floating-point CSR copy, sorted, without duplicates or stored zeros."""
     if not sparse.issparse(matrix):
         matrix = np.asarray(matrix)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:  # noqa: PLR2004
@@ -68,19 +68,20 @@ def canonical(matrix: Any) -> sparse.csr_array:
         )
     if matrix.dtype.kind not in "biuf":
         raise GraphError(f"an adjacency matrix must hold real numbers, got dtype {matrix.dtype}")
-    # Dense first: SciPy has no float16 and no foreign byte order.
+    # Convert dense matrices first: SciPy supports neither float16 nor non-native byte order.
     csr = checked_csr(matrix if sparse.issparse(matrix) else _as_float(matrix))
     csr.sum_duplicates()
     csr.eliminate_zeros()
-    index = np.int32 if max(csr.nnz, *csr.shape) < _INT32_MAX else np.int64
-    parts = (_as_float(csr.data), csr.indices.astype(index), csr.indptr.astype(index))
-    return sparse.csr_array(parts, shape=csr.shape)
+    index = _index_dtype(csr.nnz, csr.shape[0])
+    return sparse.csr_array(
+        (_as_float(csr.data), csr.indices.astype(index), csr.indptr.astype(index)), shape=csr.shape
+    )
 
 
 def checked_csr(matrix: Any) -> sparse.csr_array:
-    """Return a CSR copy of a matrix whose indices were checked.
+    """Return a CSR copy of a matrix after checking its indices.
 
-    An index out of range, from a damaged file, would make compiled code read foreign memory.
+    Compiled code would read out of bounds if an index were out of range, as in a damaged file.
     """
     if hasattr(matrix, "check_format"):
         try:
@@ -90,53 +91,51 @@ def checked_csr(matrix: Any) -> sparse.csr_array:
     return sparse.csr_array(matrix, copy=True)
 
 
-def entry(matrix: sparse.csr_array, k: int) -> tuple[int, int]:
-    """Return row and column of the ``k``-th stored entry."""
+def entry_position(matrix: sparse.csr_array, k: int) -> tuple[int, int]:
+    """Return the row and column of the ``k``-th stored entry."""
     row = int(np.searchsorted(matrix.indptr, k, side="right")) - 1
     return row, int(matrix.indices[k])
 
 
-def asymmetry(matrix: sparse.csr_array) -> tuple[int, int] | None:
-    """Return the place of an entry of a canonical matrix that differs from its mirror image, or None.
+def symmetrize(matrix: sparse.csr_array) -> sparse.csr_array | None:
+    """Return a canonical matrix that is symmetric up to rounding as an exactly symmetric one; None if it is not.
 
-    Weights that were computed, such as similarities, differ from their mirror image in the last bits; that is no
-    direction.
+    Computed weights, such as similarities, often differ from their transpose in the last bits.
     """
-    mirror = matrix.T.tocsr()
-    same = (
-        np.array_equal(matrix.indptr, mirror.indptr)
-        and np.array_equal(matrix.indices, mirror.indices)
-        and np.allclose(matrix.data, mirror.data, rtol=_ROUNDING, atol=0, equal_nan=True)
+    transpose = matrix.T.tocsr()
+    same_pattern = np.array_equal(matrix.indptr, transpose.indptr) and np.array_equal(
+        matrix.indices, transpose.indices
     )
-    if same:
+    if not same_pattern:
         return None
-    difference = (abs(matrix - mirror) > _ROUNDING * matrix.maximum(mirror)).tocoo()
-    return int(difference.row[0]), int(difference.col[0])
-
-
-def symmetrized(matrix: sparse.csr_array) -> sparse.csr_array:
-    """Return a canonical matrix that is symmetric up to rounding as one that is exactly so."""
-    mirror = matrix.T.tocsr()
-    if np.array_equal(matrix.data, mirror.data):
+    if np.array_equal(matrix.data, transpose.data):
         return matrix
-    return sparse.csr_array(
-        ((matrix.data + mirror.data) / 2, matrix.indices, matrix.indptr), shape=matrix.shape
-    )
+    if np.any(abs(matrix.data - transpose.data) > _ROUNDING * np.maximum(matrix.data, transpose.data)):
+        return None
+    mean = (matrix.data + transpose.data) / 2
+    return sparse.csr_array((mean, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def find_asymmetry(matrix: sparse.csr_array) -> tuple[int, int]:
+    """Return the first position at which a matrix differs from its transpose by more than rounding."""
+    transpose = matrix.T.tocsr()
+    difference = (abs(matrix - transpose) > _ROUNDING * matrix.maximum(transpose)).tocoo()
+    return int(difference.row[0]), int(difference.col[0])
 
 
 def merge_edges(
     keys: NDArray[np.int64], weights: NDArray[Any] | None, *, add: bool
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Bring edges with the same key together, whatever their order.
+    """Merge edges with equal keys; the result does not depend on the order of the edges.
 
     Parameters
     ----------
     keys
         One number per edge, equal for equal edges.
     weights
-        Their weights; None means that each is 1.
+        Weight of each edge; None means 1.
     add
-        Add the weights of equal edges; otherwise keep the largest.
+        Whether to add the weights of equal edges; otherwise the largest is kept.
 
     Returns
     -------
@@ -153,27 +152,44 @@ def merge_edges(
         starts = _group_starts(keys)
         counts = np.diff(starts, append=len(keys))
         return keys[starts], counts if add else np.ones(len(starts), dtype=np.float32)
-    # Rounding makes a sum depend on the order of its terms: fix it by sorting equal edges by weight.
+    # A floating-point sum depends on the order of its terms: sort equal edges by weight.
     order = np.lexsort((weights, keys)) if add else np.argsort(keys)
     keys, weights = keys[order], weights[order]
     starts = _group_starts(keys)
     if len(starts) == len(keys):
         return keys, weights
     reduce = np.add if add else np.maximum
-    return keys[starts], reduce.reduceat(weights, starts)
+    with np.errstate(over="ignore"):  # infinite sums are up to the caller
+        return keys[starts], reduce.reduceat(weights, starts)
 
 
-def from_coordinates(
+def edges_to_csr(
     rows: NDArray[np.int64], columns: NDArray[np.int64], weights: NDArray[Any], n: int, *, mirrored: bool
-) -> sparse.coo_array:
-    """Return the ``n × n`` matrix of distinct edges; ``mirrored`` also enters each at ``(j, i)``."""
-    index = np.int32 if n < _INT32_MAX else np.int64
-    rows, columns = rows.astype(index), columns.astype(index)
+) -> sparse.csr_array:
+    """Return the canonical ``n × n`` matrix of distinct edges that are sorted by row, then column.
+
+    Edges of weight 0 are not stored. With ``mirrored``, which requires ``rows <= columns``, each edge is also
+    stored at the transposed position.
+    """
+    weights = _as_float(weights)
+    stored = weights != 0
+    if not stored.all():
+        rows, columns, weights = rows[stored], columns[stored], weights[stored]
     if mirrored:
-        off = rows != columns
-        rows, columns = np.concatenate([rows, columns[off]]), np.concatenate([columns, rows[off]])
-        weights = np.concatenate([weights, weights[off]])
-    return sparse.coo_array((weights, (rows, columns)), shape=(n, n))
+        # The mirror images come first, so that each row of the result is sorted.
+        off_diagonal = rows != columns
+        rows, columns = (
+            np.concatenate([columns[off_diagonal], rows]),
+            np.concatenate([rows[off_diagonal], columns]),
+        )
+        weights = np.concatenate([weights[off_diagonal], weights])
+    index = _index_dtype(len(rows), n)
+    coordinates = (rows.astype(index), columns.astype(index))
+    return sparse.coo_array((weights, coordinates), shape=(n, n)).tocsr()
+
+
+def _index_dtype(nnz: int, n: int) -> type[np.signedinteger[Any]]:
+    return np.int32 if max(nnz, n) < _INT32_MAX else np.int64
 
 
 def _group_starts(ordered: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,19 +1,20 @@
-"""The embedding: node ids and their vectors, which never travel apart.
+"""The embedding: node ids and their vectors.
 
-An :class:`Embedding` keeps the columns in the order of the levels, ``[U_1 … U_k]``, from coarse to fine.
+The columns of an :class:`Embedding` are ordered by level, ``[U_1 … U_k]``, from coarse to fine.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostne.errors import BoostneError, ParameterError
-from boostne.node_ids import as_ids, first_repeated, show
+from boostne.node_ids import as_ids, find_duplicate, format_ids
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float32] | NDArray[np.float64]
 
 _MATRIX_NDIM = 2
-_ROWS_AT_A_TIME = 65_536
+_BLOCK_ROWS = 65_536
 
 
 class UnknownNodeError(BoostneError, KeyError):
-    """A node id that the embedding does not hold."""
+    """A node id that is not in the embedding."""
 
     def __str__(self) -> str:
-        # KeyError shows the repr of its argument, which would put the whole sentence in quotes.
+        # KeyError shows the repr of its argument, which would put the message in quotes.
         return str(self.args[0])
 
 
@@ -39,10 +40,10 @@ class Embedding:
     Parameters
     ----------
     nodes : sequence of n ids
-        Integers, strings or other hashable objects, each once; copied.
+        Unique integers, strings or other hashable objects; copied.
     vectors : array of shape (n, d)
-        Row i belongs to ``nodes[i]``. float32 and float64 are kept, and not copied: the embedding holds a
-        read-only view. Other types become float32.
+        Row i belongs to ``nodes[i]``. float32 and float64 arrays are not copied: the embedding holds a
+        read-only view. Other types are converted to float32.
     levels : sequence of int, optional
         The width d_s of each level, coarse to fine; they sum to d. One level by default.
 
@@ -76,19 +77,19 @@ class Embedding:
             view = array.view()
             view.flags.writeable = False
             object.__setattr__(self, name, view)
-        repeated = first_repeated(ids)
+        repeated = find_duplicate(ids)
         if repeated is not None:
             raise ParameterError(f"nodes must be unique, got {repeated!r} more than once")
         _check_finite(self)
 
     @property
     def dimensions(self) -> int:
-        """The length d of each vector."""
+        """The number of columns d."""
         return int(self.vectors.shape[1])
 
     @property
     def n_levels(self) -> int:
-        """The number k of levels."""
+        """The number of levels k."""
         return len(self.levels)
 
     @cached_property
@@ -115,15 +116,17 @@ class Embedding:
         try:
             return self._row_of[node]
         except KeyError:
-            raise UnknownNodeError(f"node {node!r} is not in the embedding of {show(self.nodes)}") from None
+            raise UnknownNodeError(
+                f"node {node!r} is not in the embedding of {format_ids(self.nodes)}"
+            ) from None
 
     def level(self, i: int) -> FloatArray:
-        """Return the vectors of level `i` alone, the n × d_s matrix U_i.
+        """Return the vectors of level `i`, the n × d_s matrix U_i.
 
         Parameters
         ----------
         i : int
-            From 1, the coarsest, to ``n_levels``, as the paper counts.
+            From 1, the coarsest, to ``n_levels``, as in the paper.
 
         Returns
         -------
@@ -134,20 +137,20 @@ class Embedding:
         return self.vectors[:, stop - int(self.levels[i - 1]) : stop]
 
     def up_to(self, level: int) -> "Embedding":
-        """Return the embedding ``[U_1 … U_level]``: levels 1 to `level`, both included."""
+        """Return the embedding ``[U_1 … U_level]``: levels 1 to `level`, inclusive."""
         return Embedding(self.nodes, self.vectors[:, : self._end_of(level)], self.levels[:level])
 
     def _end_of(self, level: int) -> int:
         if not 1 <= level <= self.n_levels:
-            raise ParameterError(f"level must lie between 1 and {self.n_levels}, got {level!r}")
+            raise ParameterError(f"level must be between 1 and {self.n_levels}, got {level!r}")
         return int(self.levels[:level].sum())
 
     def columns(self) -> list[str]:
-        """Name the columns by level and place: ``u1_1 … u1_16, u2_1 …``, as in data frames and CSV files."""
+        """Return the column names of data frames and CSV files, by level: ``u1_1 … u1_16, u2_1 …``."""
         return column_names(self.levels)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a pandas DataFrame: a row per node, indexed by node id; columns named by :meth:`columns`."""
+        """Return a pandas DataFrame indexed by node id, with columns named by :meth:`columns`."""
         try:
             import pandas as pd
         except ImportError:
@@ -156,9 +159,9 @@ class Embedding:
         return pd.DataFrame(self.vectors, index=index, columns=self.columns())
 
     def most_similar(self, node: Any, n: int = 10) -> list[tuple[Any, float]]:
-        """Return the `n` nodes nearest to `node` by cosine similarity, nearest first.
+        """Return the `n` nodes most similar to `node` by cosine similarity, most similar first.
 
-        A zero vector has similarity 0 with everything; equal similarities keep the order of ``nodes``.
+        A zero vector has similarity 0 with every vector; ties keep the order of ``nodes``.
 
         Parameters
         ----------
@@ -178,21 +181,25 @@ class Embedding:
         return list(zip(self.nodes[nearest].tolist(), similarity[nearest].tolist(), strict=True))
 
     def save(self, path: str | Path) -> None:
-        """Write the embedding; the suffix picks the format (see :func:`boostne.io.write_embedding`)."""
-        from boostne.io.embeddings import write_embedding
-
-        write_embedding(self, path)
+        """Write the embedding in the format given by the suffix; see :func:`boostne.io.write_embedding`."""
+        _embedding_files().write_embedding(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> "Embedding":
-        """Read an embedding; for files that need options, see :func:`boostne.io.read_embedding`."""
-        from boostne.io.embeddings import read_embedding
+        """Read an embedding; :func:`boostne.io.read_embedding` has further options."""
+        embedding: Embedding = _embedding_files().read_embedding(path)
+        return embedding
 
-        return read_embedding(path)
+
+def _embedding_files() -> ModuleType:
+    # The only upward import: readers and writers build on Embedding, whose save and load are shortcuts to them.
+    from boostne.io import embeddings
+
+    return embeddings
 
 
 def column_names(levels: Iterable[int]) -> list[str]:
-    """Name the columns of levels of the given widths.
+    """Return the column names of levels with the given widths.
 
     Examples
     --------
@@ -226,8 +233,8 @@ def _as_levels(levels: Sequence[int] | NDArray[Any] | None, dimensions: int) -> 
 
 
 def _check_finite(embedding: Embedding) -> None:
-    for start in range(0, len(embedding), _ROWS_AT_A_TIME):
-        finite = np.isfinite(embedding.vectors[start : start + _ROWS_AT_A_TIME]).all(axis=1)
+    for start in range(0, len(embedding), _BLOCK_ROWS):
+        finite = np.isfinite(embedding.vectors[start : start + _BLOCK_ROWS]).all(axis=1)
         if not finite.all():
             node = embedding.nodes.tolist()[start + int(np.argmin(finite))]
             raise ParameterError(
@@ -236,20 +243,20 @@ def _check_finite(embedding: Embedding) -> None:
 
 
 def _cosine(vectors: FloatArray, row: int) -> NDArray[np.float64]:
-    """Return the cosine of every row with one row."""
+    """Return the cosine similarity of each row with the given row."""
     target = _unit(vectors[row : row + 1])[0]
     cosines = np.empty(len(vectors))
-    for start in range(0, len(vectors), _ROWS_AT_A_TIME):
-        block = _unit(vectors[start : start + _ROWS_AT_A_TIME])
-        # einsum, not BLAS: equal rows get equal sums wherever they stand, so ties are ties.
+    for start in range(0, len(vectors), _BLOCK_ROWS):
+        block = _unit(vectors[start : start + _BLOCK_ROWS])
+        # einsum instead of BLAS: equal rows give bitwise equal sums at any position, so ties are exact.
         cosines[start : start + len(block)] = np.einsum("ij,j->i", block, target)
     return np.clip(cosines, -1.0, 1.0)
 
 
 def _unit(block: FloatArray) -> NDArray[np.float64]:
-    """Scale the rows to length 1; zero rows stay zero."""
+    """Scale rows to unit length; zero rows stay zero."""
     rows = block.astype(np.float64)
-    # Divided by the largest entry first: squares of very large or very small entries overflow or vanish.
+    # Divide by the largest entry first: squares of very large or small entries would overflow or underflow.
     for order in (np.inf, 2):
         length = np.linalg.norm(rows, ord=order, axis=1)
         rows /= np.where(length > 0, length, 1.0)[:, None]

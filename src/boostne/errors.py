@@ -1,36 +1,36 @@
-"""What boostne raises when the fault lies in the input rather than in the program.
+"""Errors caused by input or environment rather than by bugs.
 
-Each message names the thing, the value found and the remedy. The command line prints it without a traceback.
+Each message names the problem, the value found and the remedy. The command line prints it without a traceback.
 """
 
 
 class BoostneError(Exception):
-    """Base of every error that a user can mend."""
+    """Base class of all errors that a user can fix."""
 
 
 class GraphError(BoostneError, ValueError):
-    """A graph that cannot be embedded as it is: no edges, bad weights, a direction that would be lost."""
+    """An invalid or unsupported graph: no edges, invalid weights, directed where undirected is required."""
 
 
 class FileFormatError(BoostneError, ValueError):
-    """A file whose content is not what its format promises; the message gives the file and, where known, the line."""
+    """A file that violates its format; the message names the file and, if known, the line."""
 
 
 class ParameterError(BoostneError, ValueError):
-    """A parameter outside its range, or parameters that do not go together."""
+    """A parameter out of range, or incompatible parameters."""
 
 
 class MemoryLimitError(BoostneError, MemoryError):
-    """Work that would need more memory than is free; raised before the memory is asked for."""
+    """A computation that would exceed the available memory or its limit; raised before allocating."""
 
 
 class CheckpointError(BoostneError, ValueError):
-    """A checkpoint of another run, of another version, or a folder that holds something else."""
+    """A checkpoint of a different run or version, or a folder that is not a checkpoint."""
 
 
 class ClusterError(BoostneError, RuntimeError):
-    """A cluster that does not answer, went away or does not fit: no workers, other versions, a closed client."""
+    """An unusable or lost cluster: no workers, mismatched versions, a closed client."""
 
 
 class EngineError(BoostneError, RuntimeError):
-    """An engine that this machine cannot run: a library or a device is missing."""
+    """An engine that is unavailable because a library or device is missing."""

@@ -1,4 +1,4 @@
-"""The graph that all other parts take: a sparse matrix, the ids of its rows, its direction."""
+"""The graph: a sparse adjacency matrix, the ids of its nodes, and its direction."""
 
 import hashlib
 import json
@@ -13,16 +13,16 @@ from scipy import sparse
 
 from boostne.edges import (
     as_weights,
-    asymmetry,
-    canonical,
-    entry,
-    first_bad_weight,
-    from_coordinates,
+    canonical_csr,
+    edges_to_csr,
+    entry_position,
+    find_asymmetry,
+    find_invalid_weight,
     merge_edges,
-    symmetrized,
+    symmetrize,
 )
 from boostne.errors import GraphError
-from boostne.node_ids import as_ids, encode, first_repeated, positions, show
+from boostne.node_ids import as_ids, encode_ids, find_duplicate, format_ids, lookup_ids
 from boostne.validation import check_choice
 
 Duplicates = Literal["once", "sum"]
@@ -40,17 +40,17 @@ class Graph:
     adjacency
         Square sparse or dense matrix; entry ``(i, j)`` is the weight of the edge from ``i`` to ``j``, zero
         means no edge. It is copied. ``float32`` and ``float64`` are kept; booleans and integers become
-        ``float32`` where that is exact and ``float64`` otherwise.
+        ``float32`` if that is exact and ``float64`` otherwise.
     nodes
-        Ids of the rows, unique; ``0 … n-1`` where not given. Stored as ``int64``, as strings, or as objects.
+        Unique ids of the rows; by default ``0 … n-1``. Stored as ``int64``, as strings, or as objects.
     directed
-        False asks for a symmetric matrix, which is checked. Differences in the last bits are evened out.
+        False requires a symmetric matrix; differences in the last bits are averaged out. None makes the graph
+        directed unless the matrix is symmetric.
 
     Notes
     -----
-    The adjacency is a ``csr_array`` with sorted indices, no duplicates and no stored zeros. Its arrays are
-    read-only: a graph does not change after it was made. A self-loop of weight ``w`` is one entry ``w`` on
-    the diagonal.
+    The adjacency is a ``csr_array`` with sorted indices, no duplicates and no stored zeros. A graph is
+    immutable: its arrays are read-only. A self-loop of weight ``w`` is one entry ``w`` on the diagonal.
 
     Examples
     --------
@@ -62,27 +62,28 @@ class Graph:
     """
 
     adjacency: sparse.csr_array
-    nodes: NDArray[Any] = None  # type: ignore[assignment]
-    directed: bool = False
+    nodes: NDArray[Any]
+    directed: bool
 
-    def __post_init__(self) -> None:
-        adjacency = canonical(self.adjacency)
-        n = adjacency.shape[0]
-        nodes = np.arange(n) if self.nodes is None else as_ids(self.nodes).copy()
-        if len(nodes) != n:
-            raise GraphError(f"the adjacency has {n} rows but {len(nodes)} node ids were given")
-        repeated = first_repeated(nodes)
-        if repeated is not None:
-            raise GraphError(f"the node id {repeated!r} occurs more than once; ids must be unique")
-        _check_weights(adjacency.data, nodes, lambda k: entry(adjacency, k))
-        if not self.directed:
-            _check_symmetric(adjacency, nodes)
-            adjacency = symmetrized(adjacency)
-        self._store(adjacency, nodes, directed=bool(self.directed))
+    def __init__(self, adjacency: Any, nodes: Any = None, directed: bool | None = False) -> None:
+        matrix = canonical_csr(adjacency)
+        n = matrix.shape[0]
+        ids = np.arange(n) if nodes is None else as_ids(nodes).copy()
+        if len(ids) != n:
+            raise GraphError(f"the adjacency has {n} rows but {len(ids)} node ids were given")
+        _check_unique(ids)
+        _check_weights(matrix.data, ids, lambda k: entry_position(matrix, k))
+        if not directed:
+            symmetric = symmetrize(matrix)
+            if symmetric is None and directed is not None:
+                raise _not_symmetric(matrix, ids)
+            directed = symmetric is None
+            matrix = matrix if symmetric is None else symmetric
+        self._store(matrix, ids, directed=bool(directed))
 
     @classmethod
     def _from_canonical(cls, adjacency: sparse.csr_array, nodes: NDArray[Any], *, directed: bool) -> "Graph":
-        """Wrap a canonical matrix and unique ids that the graph may own, without checking or copying them."""
+        """Wrap a canonical matrix and unique ids without checking or copying them."""
         graph = object.__new__(cls)
         graph._store(adjacency, nodes, directed=directed)
         return graph
@@ -106,25 +107,24 @@ class Graph:
         duplicates: Duplicates = "once",
         self_loops: SelfLoops = "drop",
     ) -> "Graph":
-        """Make a graph from the two ends of each edge.
+        """Build a graph from the two endpoints of each edge.
 
         Parameters
         ----------
         source, target
-            Ids of the ends: integers, strings or other hashable objects, as arrays, lists or Arrow columns.
+            Ids of the endpoints: integers, strings or other hashable objects, as arrays, lists or Arrow columns.
         weight
-            Weight of each edge; 1 where not given. An edge of weight 0 is no edge, but its ends are nodes.
+            Weight of each edge, 1 by default. An edge of weight 0 is no edge, but its endpoints are nodes.
         nodes
-            All ids in the order wanted; ids without an edge become isolated nodes, an end that is not among
-            them is an error. Where not given: the ids that occur, sorted, so that the order of the edges does
-            not matter.
+            All node ids in the desired order; ids without an edge become isolated nodes, and an unknown endpoint
+            is an error. By default the ids that occur, sorted, so that the order of the edges does not matter.
         directed
             False makes ``(u, v)`` and ``(v, u)`` the same edge.
         duplicates
-            What becomes of an edge listed several times: ``"once"`` keeps it once, with the largest of its
-            weights; ``"sum"`` adds the weights.
+            ``"once"`` keeps an edge that is listed several times once, with its largest weight; ``"sum"`` adds
+            the weights.
         self_loops
-            ``"drop"`` leaves them out and logs their number (their nodes stay); ``"keep"`` keeps them.
+            ``"drop"`` removes self-loops, but not their nodes, and logs their number; ``"keep"`` keeps them.
 
         Examples
         --------
@@ -136,10 +136,10 @@ class Graph:
         np.float32(2.0)
         """
         if nodes is None:
-            ids, (u, v) = encode(source, target)
+            ids, (u, v) = encode_ids(source, target)
         else:
             ids = as_ids(nodes)
-            u, v = _locate(ids, source), _locate(ids, target)
+            u, v = _find_nodes(ids, source), _find_nodes(ids, target)
         return cls.from_indices(
             ids, u, v, weight, directed=directed, duplicates=duplicates, self_loops=self_loops
         )
@@ -156,7 +156,7 @@ class Graph:
         duplicates: Duplicates = "once",
         self_loops: SelfLoops = "drop",
     ) -> "Graph":
-        """Make a graph from edges whose ends are positions in ``nodes``; otherwise as :meth:`from_edges`.
+        """Build a graph from edges whose endpoints are positions in ``nodes``; see :meth:`from_edges`.
 
         Examples
         --------
@@ -165,22 +165,22 @@ class Graph:
         """
         check_choice("duplicates", duplicates, ("once", "sum"))
         check_choice("self_loops", self_loops, ("drop", "keep"))
-        ids = as_ids(nodes)
+        ids = as_ids(nodes).copy()
         u, v = np.asarray(source, dtype=np.int64), np.asarray(target, dtype=np.int64)
         weights = None if weight is None else as_weights(weight)
-        lengths = [len(column) for column in (u, v, weights) if column is not None]
-        if len(set(lengths)) > 1:
-            raise GraphError(f"source, target and weight must be equally long, got {lengths}")
-        if weights is not None:
-            _check_weights(weights, ids, lambda k: (int(u[k]), int(v[k])))
+        _check_edges(ids, u, v, weights)
         if self_loops == "drop":
-            u, v, weights = _drop_loops(u, v, weights)
+            u, v, weights = _drop_self_loops(u, v, weights)
         if not directed:
             u, v = np.minimum(u, v), np.maximum(u, v)
         n = max(len(ids), 1)
-        keys, values = merge_edges(u * n + v, weights, add=duplicates == "sum")
-        matrix = from_coordinates(keys // n, keys % n, values, len(ids), mirrored=not directed)
-        return cls(matrix, ids, directed)
+        keys, merged = merge_edges(u * n + v, weights, add=duplicates == "sum")
+        rows, columns = np.divmod(keys, n)
+        if weights is not None and duplicates == "sum":  # sums can overflow
+            _check_weights(merged, ids, lambda k: (int(rows[k]), int(columns[k])))
+        _check_unique(ids)
+        adjacency = edges_to_csr(rows, columns, merged, len(ids), mirrored=not directed)
+        return cls._from_canonical(adjacency, ids, directed=bool(directed))
 
     @property
     def n_nodes(self) -> int:
@@ -196,7 +196,7 @@ class Graph:
 
     @property
     def n_self_loops(self) -> int:
-        """Number of nodes with an edge to themselves."""
+        """Number of self-loops."""
         return int(np.count_nonzero(self.adjacency.diagonal()))
 
     @property
@@ -216,35 +216,39 @@ class Graph:
 
     @property
     def isolated(self) -> NDArray[np.int64]:
-        """Positions of the nodes without any edge, in either direction; a self-loop is an edge."""
+        """Positions of the nodes without incoming or outgoing edges; a self-loop is an edge."""
         touched = np.diff(self.adjacency.indptr) > 0
         touched[self.adjacency.indices] = True
         return np.flatnonzero(~touched)
 
     @property
     def n_components(self) -> int:
-        """Number of connected components; for a directed graph, of weakly connected ones."""
+        """Number of (weakly) connected components."""
         from scipy.sparse.csgraph import connected_components
 
         return int(connected_components(self.adjacency, directed=self.directed, return_labels=False))
 
     def index(self, ids: Any) -> NDArray[np.int64]:
-        """Return the rows of the given ids; an unknown id is a :class:`~boostne.errors.GraphError`.
+        """Return the rows of the given ids; raises :class:`~boostne.errors.GraphError` for unknown ids.
 
         Examples
         --------
         >>> Graph.from_edges([10, 20], [20, 30]).index([30, 10])
         array([2, 0])
         """
-        return _locate(self.nodes, ids)
+        return _find_nodes(self.nodes, ids)
+
+    def to_directed(self) -> "Graph":
+        """Return a directed graph in which each undirected edge is an edge in both directions."""
+        return self if self.directed else Graph._from_canonical(self.adjacency, self.nodes, directed=True)
 
     def to_undirected(self, reduce: Literal["max", "sum"] = "max") -> "Graph":
-        """Return the graph without direction.
+        """Return the graph without edge directions.
 
         Parameters
         ----------
         reduce
-            How the weights of ``(u, v)`` and ``(v, u)`` become one: ``"max"`` keeps the larger, so an
+            How to combine the weights of ``(u, v)`` and ``(v, u)``: ``"max"`` keeps the larger, so that an
             unweighted graph stays unweighted; ``"sum"`` adds them. Self-loops keep their weight.
 
         Examples
@@ -257,25 +261,29 @@ class Graph:
             return self
         A = self.adjacency
         if reduce == "max":
-            return Graph(A.maximum(A.T), self.nodes)
-        return Graph(A + A.T - sparse.diags_array(A.diagonal(), dtype=A.dtype), self.nodes)
+            undirected = A.maximum(A.T)
+        else:
+            undirected = A + A.T - sparse.diags_array(A.diagonal(), dtype=A.dtype)
+            _check_weights(undirected.data, self.nodes, lambda k: entry_position(undirected, k))
+        # SciPy's result can be a view of larger arrays: copy it.
+        return Graph._from_canonical(undirected.copy(), self.nodes, directed=False)
 
     def without_isolated(self) -> "Graph":
-        """Return the graph without the nodes that have no edge."""
+        """Return the graph without its isolated nodes."""
         keep = np.ones(self.n_nodes, dtype=bool)
         keep[self.isolated] = False
         if keep.all():
             return self
-        return Graph(self.adjacency[keep][:, keep], self.nodes[keep], self.directed)
+        return Graph._from_canonical(self.adjacency[keep][:, keep], self.nodes[keep], directed=self.directed)
 
     def without_self_loops(self) -> "Graph":
-        """Return the graph without its self-loops; the nodes stay."""
+        """Return the graph without its self-loops; their nodes stay."""
         if not self.n_self_loops:
             return self
         A = self.adjacency.tocoo()
         keep = A.row != A.col
         kept = sparse.coo_array((A.data[keep], (A.row[keep], A.col[keep])), shape=A.shape)
-        return Graph(kept, self.nodes, self.directed)
+        return Graph._from_canonical(kept.tocsr(), self.nodes, directed=self.directed)
 
     def permuted(self, order: NDArray[np.int64]) -> "Graph":
         """Return the graph with its nodes reordered: node ``i`` of the result is node ``order[i]`` of this graph.
@@ -299,9 +307,9 @@ class Graph:
         return Graph._from_canonical(adjacency, self.nodes[order], directed=self.directed)
 
     def fingerprint(self) -> str:
-        """Return a SHA-256 of ids, edges, weights and direction, the same in every process.
+        """Return a SHA-256 digest of ids, edges, weights and direction that is the same in every process.
 
-        For ids that are neither integers nor strings it is as stable as their ``repr``.
+        Ids that are neither integers nor strings are hashed by their ``repr``.
         """
         digest = hashlib.sha256(f"graph 1 {self.n_nodes} {self.directed} {self.nodes.dtype.kind}\n".encode())
         if self.nodes.dtype.kind == "i":
@@ -319,45 +327,67 @@ class Graph:
         return f"Graph({self.n_nodes} nodes, {self.n_edges} edges, {direction}, {weights})"
 
 
+def log_dropped_self_loops(count: int) -> None:
+    """Log the number of self-loops that were dropped."""
+    logger.info("dropped %d self-loop%s; self_loops='keep' keeps them", count, "" if count == 1 else "s")
+
+
+def _check_unique(ids: NDArray[Any]) -> None:
+    duplicate = find_duplicate(ids)
+    if duplicate is not None:
+        raise GraphError(f"the node id {duplicate!r} occurs more than once; ids must be unique")
+
+
+def _check_edges(
+    ids: NDArray[Any], u: NDArray[np.int64], v: NDArray[np.int64], weights: NDArray[Any] | None
+) -> None:
+    lengths = [len(column) for column in (u, v, weights) if column is not None]
+    if len(set(lengths)) > 1:
+        raise GraphError(f"source, target and weight must have the same length, got {lengths}")
+    for name, ends in (("source", u), ("target", v)):
+        if len(ends) and (ends.min() < 0 or ends.max() >= len(ids)):
+            outside = ends[(ends < 0) | (ends >= len(ids))][0]
+            raise GraphError(f"{name} must hold positions in the {len(ids)} nodes, got {outside}")
+    if weights is not None:
+        _check_weights(weights, ids, lambda k: (int(u[k]), int(v[k])))
+
+
 def _check_weights(
     weights: NDArray[Any], nodes: NDArray[Any], ends: Callable[[int], tuple[int, int]]
 ) -> None:
-    bad = first_bad_weight(weights)
-    if bad is not None:
-        position, problem = bad
-        raise GraphError(f"the edge ({show(nodes[list(ends(position))])}) has {problem}")
+    invalid = find_invalid_weight(weights)
+    if invalid is not None:
+        position, problem = invalid
+        raise GraphError(f"the edge ({format_ids(nodes[list(ends(position))])}) has {problem}")
 
 
-def _check_symmetric(adjacency: sparse.csr_array, nodes: NDArray[Any]) -> None:
-    place = asymmetry(adjacency)
-    if place is not None:
-        i, j = place
-        raise GraphError(
-            f"the graph is directed: the edge ({show(nodes[[i, j]])}) has weight {adjacency[i, j]}, "
-            f"its reverse {adjacency[j, i]}; pass directed=True, and call to_undirected() on the result "
-            "to give up the direction"
-        )
+def _not_symmetric(adjacency: sparse.csr_array, nodes: NDArray[Any]) -> GraphError:
+    i, j = find_asymmetry(adjacency)
+    return GraphError(
+        f"the graph is directed: the edge ({format_ids(nodes[[i, j]])}) has weight {adjacency[i, j]}, "
+        f"its reverse {adjacency[j, i]}; pass directed=True, and call to_undirected() on the result "
+        "to drop the directions"
+    )
 
 
-def _locate(nodes: NDArray[Any], ids: Any) -> NDArray[np.int64]:
+def _find_nodes(nodes: NDArray[Any], ids: Any) -> NDArray[np.int64]:
     wanted = as_ids(ids)
-    found = positions(nodes, wanted)
+    found = lookup_ids(nodes, wanted)
     unknown = wanted[found < 0]
     if len(unknown):
-        kinds = {"i": "integers", "U": "strings"}
+        kind = {"i": "integers", "U": "strings"}.get(nodes.dtype.kind, "objects")
         raise GraphError(
-            f"not among the graph's nodes: {show(unknown)}; "
-            f"its {len(nodes)} ids are {kinds.get(nodes.dtype.kind, 'objects')} such as {show(nodes[:1])}"
+            f"not among the graph's nodes: {format_ids(unknown)}; "
+            f"its {len(nodes)} ids are {kind} such as {format_ids(nodes[:1])}"
         )
     return found
 
 
-def _drop_loops(
+def _drop_self_loops(
     u: NDArray[np.int64], v: NDArray[np.int64], weights: NDArray[Any] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]:
     keep = u != v
-    loops = len(keep) - int(np.count_nonzero(keep))
-    if not loops:
+    if keep.all():
         return u, v, weights
-    logger.info("dropped %d self-loop%s; self_loops='keep' keeps them", loops, "" if loops == 1 else "s")
+    log_dropped_self_loops(len(keep) - int(np.count_nonzero(keep)))
     return u[keep], v[keep], None if weights is None else weights[keep]

@@ -1,22 +1,20 @@
-"""Other libraries' graphs, matrices, tables and plain lists of edges as a :class:`~boostne.graph.Graph`."""
+"""Conversion of other libraries' graphs, matrices, tables and edge lists to :class:`~boostne.graph.Graph`."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.edges import asymmetry
 from boostne.errors import GraphError, ParameterError
-from boostne.graph import Duplicates, Graph, SelfLoops, logger
-from boostne.node_ids import show
+from boostne.graph import Duplicates, Graph, SelfLoops, log_dropped_self_loops
+from boostne.node_ids import format_ids
 
-# Which column or edge attribute holds the weight; None: the usual name if it is there; False: none.
+# Name of the column or edge attribute with the weights; None: the usual name, if present; False: unweighted.
 Weight = str | Literal[False] | None
 
-_ENDS = (
+ENDPOINT_COLUMNS = (
     ("source", "target"),
     ("src", "dst"),
     ("from", "to"),
@@ -24,7 +22,7 @@ _ENDS = (
     ("node1", "node2"),
     ("fromnodeid", "tonodeid"),
 )
-_WEIGHTS = ("weight", "weights", "w")
+_WEIGHT_COLUMNS = ("weight", "weights", "w")
 _ACCEPTED = (
     "a Graph; a square SciPy sparse matrix or NumPy array; a list of (u, v) or (u, v, weight) tuples; "
     "a networkx or igraph graph; a PyTorch Geometric Data; a pandas, polars or Arrow table of edges"
@@ -32,7 +30,7 @@ _ACCEPTED = (
 
 
 class Columns(NamedTuple):
-    """Which columns of a table hold the ends and the weight of its edges."""
+    """Names of the columns with the endpoints and weights of edges."""
 
     source: str
     target: str
@@ -40,7 +38,7 @@ class Columns(NamedTuple):
 
 
 class _Options(NamedTuple):
-    """What the caller of :func:`as_graph` asked for."""
+    """Parameters of :func:`as_graph`."""
 
     directed: bool | None
     nodes: Any
@@ -62,32 +60,36 @@ def as_graph(
     duplicates: Duplicates = "once",
     self_loops: SelfLoops = "drop",
 ) -> Graph:
-    """Make a :class:`~boostne.graph.Graph` from almost anything that holds one.
+    """Convert an object to a :class:`~boostne.graph.Graph`.
 
     Parameters
     ----------
     obj
-        A Graph (returned as it is); a square SciPy sparse matrix or NumPy array (row ``i`` is node ``i``); a
+        A Graph (returned unchanged); a square SciPy sparse matrix or NumPy array (row ``i`` is node ``i``); a
         list of ``(u, v)`` or ``(u, v, weight)`` tuples; a networkx or igraph graph (igraph's vertex attribute
         ``name`` gives the ids); a PyTorch Geometric ``Data`` (``edge_weight``, or an ``edge_attr`` with one
         value per edge, gives the weights); a pandas, polars or Arrow table with one edge per row.
     directed
-        None asks the object: networkx and igraph know, a matrix or ``edge_index`` is undirected when
-        symmetric, lists and tables are undirected. False on an object that has a direction is an error.
+        By default networkx and igraph graphs keep their direction, a matrix or ``edge_index`` is undirected if
+        symmetric, and lists and tables are undirected. False raises an error for a directed object.
     nodes
-        For lists and tables: all ids in the order wanted, isolated ones included. For matrices and ``Data``:
-        the ids of the rows. Graphs that have ids of their own do not take it.
+        For lists and tables: all ids in the desired order, including isolated nodes. For matrices and ``Data``:
+        the ids of the rows. Not accepted for objects that have node ids.
     source, target
-        Names of a table's columns. Where not given: ``source, target``, ``src, dst``, ``from, to``, ``u, v``,
-        or else the first two columns.
+        Names of a table's columns. By default ``source, target``, ``src, dst``, ``from, to`` or ``u, v``, or
+        else the first two columns.
     weight
-        Name of the column or edge attribute with the weights. None takes ``weight`` where it is there; False
-        ignores weights. An edge of a networkx graph without the attribute weighs 1.
+        Name of the column or edge attribute with the weights. None uses ``weight`` if present; False ignores
+        weights. Edges of a networkx graph without the attribute have weight 1.
     duplicates
-        ``"once"`` keeps an edge listed several times once, with its largest weight; ``"sum"`` adds the
-        weights. In a sparse matrix, entries at the same place are added, as SciPy does.
+        ``"once"`` keeps an edge that is listed several times once, with its largest weight; ``"sum"`` adds the
+        weights. Duplicate entries of a sparse matrix are always added, as in SciPy.
     self_loops
         ``"drop"`` or ``"keep"``.
+
+    Returns
+    -------
+    Graph
 
     Examples
     --------
@@ -97,17 +99,17 @@ def as_graph(
     Graph(2 nodes, 1 edges, directed, weighted)
     """
     options = _Options(directed, nodes, source, target, weight, duplicates, self_loops)
-    convert = next((convert for fits, convert in _CONVERTERS if fits(obj)), _from_table)
+    convert = next((convert for accepts, convert in _CONVERTERS if accepts(obj)), _from_table)
     return convert(obj, options)
 
 
 def choose_columns(
     names: Sequence[str], source: str | None = None, target: str | None = None, weight: Weight = None
 ) -> Columns:
-    """Choose the columns of an edge table by name, by custom, or by place.
+    """Choose the columns of an edge table: the given names, the usual names, or the first two columns.
 
-    A table with further columns of which none is called ``weight`` is ambiguous, and an error: a weight that
-    is ignored in silence is worse than a question.
+    Raises ParameterError if there are further columns and none of them is called ``weight``, rather than silently
+    ignoring weights.
 
     Examples
     --------
@@ -116,35 +118,35 @@ def choose_columns(
     """
     for role, name in (("source", source), ("target", target), ("weight", weight)):
         if name and name not in names:
-            raise ParameterError(f"{role}={name!r} is not a column; there are {show(names, 20)}")
+            raise ParameterError(f"{role}={name!r} is not a column; the columns are {format_ids(names, 20)}")
     if (source is None) != (target is None):
-        raise ParameterError("give both source and target, or neither")
+        raise ParameterError("specify both source and target, or neither")
     if len(names) < 2:  # noqa: PLR2004
-        raise GraphError(f"a table of edges needs two columns, got {show(names) or 'none'}")
+        raise GraphError(f"a table of edges needs two columns, got {format_ids(names) or 'none'}")
     lower = {name.strip().lower().replace("_", ""): name for name in names}
     if source is None or target is None:
-        custom = next((pair for pair in _ENDS if pair[0] in lower and pair[1] in lower), None)
-        source, target = (lower[custom[0]], lower[custom[1]]) if custom else (names[0], names[1])
+        usual = next((pair for pair in ENDPOINT_COLUMNS if pair[0] in lower and pair[1] in lower), None)
+        source, target = (lower[usual[0]], lower[usual[1]]) if usual else (names[0], names[1])
     if source == target:
         raise ParameterError(f"source and target are the same column, {source!r}")
     if weight is None:
-        weight = next((lower[name] for name in _WEIGHTS if name in lower), None)
+        weight = next((lower[name] for name in _WEIGHT_COLUMNS if name in lower), None)
         others = [name for name in names if name not in (source, target)]
         if weight is None and others:
             raise ParameterError(
-                f"which column holds the weights? There are {show(names, 20)}: pass "
+                f"the weight column is ambiguous; the columns are {format_ids(names, 20)}: pass "
                 f"weight={others[0]!r}, or weight=False to read the edges without weights"
             )
     return Columns(source, target, weight or None)
 
 
-def _refuse_nodes(obj: Any, options: _Options) -> None:
+def _reject_nodes(obj: Any, options: _Options) -> None:
     if options.nodes is not None:
-        raise ParameterError(f"nodes= is not for a {type(obj).__name__}, which has node ids of its own")
+        raise ParameterError(f"nodes= cannot be used with a {type(obj).__name__}, which has its own node ids")
 
 
 def _from_graph(graph: Graph, options: _Options) -> Graph:
-    _refuse_nodes(graph, options)
+    _reject_nodes(graph, options)
     return _with_direction(graph, options)
 
 
@@ -152,8 +154,8 @@ def _with_direction(graph: Graph, options: _Options) -> Graph:
     if options.directed is None or options.directed == graph.directed:
         return graph
     if options.directed:
-        return replace(graph, directed=True)
-    raise GraphError("directed=False, but the graph has a direction: convert it and call to_undirected()")
+        return graph.to_directed()
+    raise GraphError("directed=False, but the graph is directed: convert it and call to_undirected()")
 
 
 def _build(nodes: Any, u: Any, v: Any, weight: Any, *, directed: bool, options: _Options) -> Graph:
@@ -164,14 +166,11 @@ def _build(nodes: Any, u: Any, v: Any, weight: Any, *, directed: bool, options: 
 
 
 def _from_matrix(matrix: Any, options: _Options) -> Graph:
-    # Directed first: the constructor refuses an asymmetric matrix otherwise.
-    graph = Graph(matrix, options.nodes, directed=True)
+    graph = Graph(matrix, options.nodes, options.directed)
     if options.self_loops == "drop" and graph.n_self_loops:
-        logger.info("dropped %d self-loops; self_loops='keep' keeps them", graph.n_self_loops)
+        log_dropped_self_loops(graph.n_self_loops)
         graph = graph.without_self_loops()
-    if options.directed is None:
-        return graph if asymmetry(graph.adjacency) else replace(graph, directed=False)
-    return replace(graph, directed=options.directed)
+    return graph
 
 
 def _from_pairs(pairs: Iterable[Any], options: _Options) -> Graph:
@@ -182,7 +181,7 @@ def _from_pairs(pairs: Iterable[Any], options: _Options) -> Graph:
     lengths = set() if wrong is not None else set(map(len, rows))
     if lengths not in ({2}, {3}):
         raise GraphError(
-            "a list of edges must hold (u, v) or (u, v, weight) tuples, all of the same length; "
+            "a list of edges must contain (u, v) or (u, v, weight) tuples, all of the same length; "
             f"got {f'lengths {sorted(lengths)}' if lengths else repr(wrong)}"
         )
     columns = list(zip(*rows, strict=True))
@@ -198,12 +197,12 @@ def _from_pairs(pairs: Iterable[Any], options: _Options) -> Graph:
 
 
 def _from_networkx(graph: Any, options: _Options) -> Graph:
-    _refuse_nodes(graph, options)
+    _reject_nodes(graph, options)
     nodes = list(graph)
-    place = {node: position for position, node in enumerate(nodes)}
+    position_of = {node: position for position, node in enumerate(nodes)}
     edges = list(graph.edges(data=options.weight or "weight"))
-    u = np.fromiter((place[edge[0]] for edge in edges), np.int64, len(edges))
-    v = np.fromiter((place[edge[1]] for edge in edges), np.int64, len(edges))
+    u = np.fromiter((position_of[edge[0]] for edge in edges), np.int64, len(edges))
+    v = np.fromiter((position_of[edge[1]] for edge in edges), np.int64, len(edges))
     weights = _networkx_weights([edge[2] for edge in edges], options.weight)
     return _build(nodes, u, v, weights, directed=graph.is_directed(), options=options)
 
@@ -219,14 +218,15 @@ def _networkx_weights(values: list[Any], name: Weight) -> list[Any] | None:
 
 
 def _from_igraph(graph: Any, options: _Options) -> Graph:
-    _refuse_nodes(graph, options)
+    _reject_nodes(graph, options)
     nodes = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
     ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
     name = options.weight or "weight"
-    present = name in graph.es.attributes()
+    attributes = graph.es.attributes()
+    present = name in attributes
     if options.weight and not present:
         raise ParameterError(
-            f"weight={name!r} is not an edge attribute; there are {show(graph.es.attributes()) or 'none'}"
+            f"weight={name!r} is not an edge attribute; the attributes are {format_ids(attributes) or 'none'}"
         )
     weights = graph.es[name] if present and options.weight is not False else None
     return _build(nodes, ends[:, 0], ends[:, 1], weights, directed=graph.is_directed(), options=options)
@@ -245,7 +245,7 @@ def _from_pyg(data: Any, options: _Options) -> Graph:
         duplicates=options.duplicates,
         self_loops=options.self_loops,
     )
-    return _from_matrix(graph.adjacency, options._replace(nodes=graph.nodes, self_loops="keep"))
+    return Graph(graph.adjacency, graph.nodes, options.directed)
 
 
 def _pyg_weights(data: Any, name: Weight) -> NDArray[Any] | None:
@@ -254,12 +254,14 @@ def _pyg_weights(data: Any, name: Weight) -> NDArray[Any] | None:
     if name:
         found = getattr(data, name, None)
         if found is None:
-            raise ParameterError(f"weight={name!r} is not an attribute of the Data; it has {data.keys()}")
+            raise ParameterError(
+                f"weight={name!r} is not an attribute of the Data; its attributes are {data.keys()}"
+            )
         return _to_numpy(found).reshape(-1)
     weights = getattr(data, "edge_weight", None)
     if weights is None:
         weights = getattr(data, "edge_attr", None)
-    # A wider edge_attr holds features, not weights.
+    # A wider edge_attr contains features, not weights.
     if weights is None or weights.numel() != data.edge_index.shape[1]:
         return None
     return _to_numpy(weights).reshape(-1)
@@ -275,7 +277,7 @@ def _from_table(table: Any, options: _Options) -> Graph:
     try:
         frame = nw.from_native(table, eager_only=True)
     except TypeError:
-        raise TypeError(f"cannot make a graph from {type(table).__name__}; accepted: {_ACCEPTED}") from None
+        raise TypeError(f"cannot convert {type(table).__name__} to a graph; accepted: {_ACCEPTED}") from None
     columns = choose_columns(frame.columns, options.source, options.target, options.weight)
     return Graph.from_edges(
         _ids_of(frame[columns.source]),
@@ -298,7 +300,7 @@ def _ids_of(column: Any) -> Any:
 _CONVERTERS: tuple[tuple[Callable[[Any], bool], Callable[[Any, _Options], Graph]], ...] = (
     (lambda obj: isinstance(obj, Graph), _from_graph),
     (lambda obj: sparse.issparse(obj) or isinstance(obj, np.ndarray), _from_matrix),
-    # By what they can do rather than by type: none of these libraries needs to be installed.
+    # Duck typing: none of these libraries needs to be installed.
     (lambda obj: hasattr(obj, "is_multigraph") and hasattr(obj, "adj"), _from_networkx),
     (lambda obj: hasattr(obj, "get_edgelist") and hasattr(obj, "vs"), _from_igraph),
     (lambda obj: hasattr(obj, "edge_index") and hasattr(obj, "num_nodes"), _from_pyg),

@@ -1,4 +1,4 @@
-"""Labels of nodes: none, one or several for each."""
+"""Node labels: any number per node."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -8,30 +8,30 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.edges import checked_csr, entry
+from boostne.edges import checked_csr, entry_position
 from boostne.errors import GraphError
-from boostne.node_ids import as_ids, encode, first_repeated, positions
+from boostne.node_ids import as_ids, encode_ids, find_duplicate, lookup_ids
 
 _ACCEPTED = (
-    "Labels; a dict from node to label or labels; a pair (nodes, labels); a list or array with the label of "
-    "node 0, 1, …; a two-dimensional indicator array or sparse matrix"
+    "Labels; a dict from node to label or labels; a pair (nodes, labels); a list or array with the labels of "
+    "nodes 0, 1, …; a two-dimensional indicator array or sparse matrix"
 )
-_SEVERAL = (list, tuple, set, frozenset, np.ndarray)
+_COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Labels:
-    """Which nodes carry which labels.
+    """The labels of nodes.
 
     Parameters
     ----------
     nodes
-        Ids, unique; nodes without a label are allowed.
+        Unique node ids; nodes without labels are allowed.
     classes
-        The labels, unique; column ``j`` of the matrix belongs to ``classes[j]``.
+        The distinct labels; column ``j`` of the matrix belongs to ``classes[j]``.
     matrix
-        Indicator matrix, ``len(nodes) × len(classes)``; any entry other than zero means that the node carries
-        the label. Stored as a boolean ``csr_array``.
+        Indicator matrix of shape ``(len(nodes), len(classes))``: entry ``(i, j)`` is non-zero if node ``i`` has
+        label ``j``. Stored as a boolean ``csr_array``.
 
     Examples
     --------
@@ -55,9 +55,9 @@ class Labels:
                 f"and {len(classes)} classes"
             )
         for name, ids in (("node", nodes), ("class", classes)):
-            repeated = first_repeated(ids)
-            if repeated is not None:
-                raise GraphError(f"the {name} {repeated!r} occurs more than once; {name} ids must be unique")
+            duplicate = find_duplicate(ids)
+            if duplicate is not None:
+                raise GraphError(f"the {name} {duplicate!r} occurs more than once; {name} ids must be unique")
         for array in (nodes, classes, matrix.data, matrix.indices, matrix.indptr):
             array.flags.writeable = False
         object.__setattr__(self, "nodes", nodes)
@@ -68,7 +68,7 @@ class Labels:
     def from_indices(
         cls, nodes: Any, classes: Any, rows: NDArray[np.int64], columns: NDArray[np.int64]
     ) -> "Labels":
-        """Make labels from pairs of positions in ``nodes`` and ``classes``; repeated pairs count once.
+        """Build labels from pairs of positions in ``nodes`` and ``classes``; repeated pairs count once.
 
         Examples
         --------
@@ -80,28 +80,28 @@ class Labels:
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes, those without a label included."""
+        """Number of nodes, including those without labels."""
         return len(self.nodes)
 
     @property
     def n_labels(self) -> int:
-        """Number of pairs of a node and one of its labels."""
+        """Number of (node, label) pairs."""
         return int(self.matrix.nnz)
 
     @property
     def multilabel(self) -> bool:
-        """Whether any node carries more than one label."""
+        """Whether any node has more than one label."""
         return bool(np.any(np.diff(self.matrix.indptr) > 1))
 
     def __getitem__(self, node: Any) -> tuple[Any, ...]:
-        row = int(positions(self.nodes, as_ids([node]))[0])
+        row = int(lookup_ids(self.nodes, as_ids([node]))[0])
         if row < 0:
             raise KeyError(node)
         start, stop = self.matrix.indptr[row : row + 2]
         return tuple(self.classes[self.matrix.indices[start:stop]].tolist())
 
     def align(self, nodes: Any) -> tuple[sparse.csr_array, int]:
-        """Return the indicator matrix for other nodes, in their order.
+        """Return the indicator matrix of the given nodes, in their order.
 
         Parameters
         ----------
@@ -111,41 +111,45 @@ class Labels:
         Returns
         -------
         indicator
-            One row per id; empty for an id without a label.
-        left_out
-            How many nodes that carry a label are not among ``nodes``.
+            One row per id; empty for ids without labels.
+        n_left_out
+            Number of labeled nodes that are not among ``nodes``.
 
         Examples
         --------
-        >>> indicator, left_out = as_labels({1: "a", 2: "b"}).align([2, 5])
-        >>> indicator.toarray(), left_out
+        >>> indicator, n_left_out = as_labels({1: "a", 2: "b"}).align([2, 5])
+        >>> indicator.toarray(), n_left_out
         (array([[False,  True],
                [False, False]]), 1)
         """
         wanted = as_ids(nodes)
-        rows = positions(self.nodes, wanted)
+        rows = lookup_ids(self.nodes, wanted)
         known = np.flatnonzero(rows >= 0)
-        # A selection matrix: row i picks the row of this matrix that belongs to the i-th id.
-        pick = sparse.csr_array(
+        # Row i of this matrix selects the row of the i-th id.
+        selection = sparse.csr_array(
             (np.ones(len(known), dtype=bool), (known, rows[known])), shape=(len(wanted), self.n_nodes)
         )
         labeled = np.diff(self.matrix.indptr) > 0
         labeled[rows[known]] = False
-        return sparse.csr_array(pick @ self.matrix), int(np.count_nonzero(labeled))
+        return sparse.csr_array(selection @ self.matrix), int(np.count_nonzero(labeled))
 
     def __repr__(self) -> str:
         return f"Labels({self.n_nodes} nodes, {len(self.classes)} classes, {self.n_labels} labels)"
 
 
 def as_labels(obj: Any) -> Labels:
-    """Make :class:`Labels` from the usual forms.
+    """Convert an object to :class:`Labels`.
 
     Parameters
     ----------
     obj
-        Labels (returned as they are); a dict or pandas Series from node to label, or to a list or set of
-        labels; a pair ``(nodes, labels)``; a list or one-dimensional array with the label of node 0, 1, …; a
-        two-dimensional indicator array or sparse matrix, a row per node. None and NaN mean no label.
+        Labels (returned unchanged); a dict or pandas Series from node to label, or to a list or set of labels; a
+        pair ``(nodes, labels)``; a list or one-dimensional array with the labels of nodes 0, 1, …; a
+        two-dimensional indicator array or sparse matrix with one row per node. None and NaN mean no label.
+
+    Returns
+    -------
+    Labels
 
     Examples
     --------
@@ -163,7 +167,7 @@ def as_labels(obj: Any) -> Labels:
         return _with_nodes(*obj)
     if sparse.issparse(obj) or isinstance(obj, list | tuple | np.ndarray):
         return _with_nodes(None, obj)
-    raise TypeError(f"cannot make labels from {type(obj).__name__}; accepted: {_ACCEPTED}")
+    raise TypeError(f"cannot convert {type(obj).__name__} to labels; accepted: {_ACCEPTED}")
 
 
 def _with_nodes(nodes: Any, labels: Any) -> Labels:
@@ -177,15 +181,15 @@ def _with_nodes(nodes: Any, labels: Any) -> Labels:
 def _from_values(nodes: Iterable[Any], values: list[Any]) -> Labels:
     ids = as_ids(nodes)
     if len(ids) != len(values):
-        raise GraphError(f"nodes and labels must be equally long, got {len(ids)} and {len(values)}")
-    several = [_listed(value) for value in values]
-    rows = np.repeat(np.arange(len(ids)), [len(labels) for labels in several])
-    classes, (columns,) = encode([label for labels in several for label in labels])
+        raise GraphError(f"nodes and labels must have the same length, got {len(ids)} and {len(values)}")
+    label_lists = [_as_list(value) for value in values]
+    rows = np.repeat(np.arange(len(ids)), [len(labels) for labels in label_lists])
+    classes, (columns,) = encode_ids([label for labels in label_lists for label in labels])
     return Labels.from_indices(ids, classes, rows, columns)
 
 
-def _listed(value: Any) -> list[Any]:
-    if isinstance(value, _SEVERAL):
+def _as_list(value: Any) -> list[Any]:
+    if isinstance(value, _COLLECTIONS):
         return list(value)
     missing = value is None or (isinstance(value, float) and np.isnan(value))
     return [] if missing else [value]
@@ -195,11 +199,11 @@ def _indicator(matrix: Any) -> sparse.csr_array:
     if not sparse.issparse(matrix):
         matrix = np.asarray(matrix)
     if matrix.dtype.kind not in "biuf":
-        raise GraphError(f"an indicator matrix must hold booleans or numbers, got dtype {matrix.dtype}")
+        raise GraphError(f"an indicator matrix must contain booleans or numbers, got dtype {matrix.dtype}")
     csr = checked_csr(matrix)
     if np.isnan(csr.data).any():
-        row, column = entry(csr, int(np.isnan(csr.data).argmax()))
-        raise GraphError(f"the indicator matrix holds NaN in row {row}, column {column}")
+        row, column = entry_position(csr, int(np.isnan(csr.data).argmax()))
+        raise GraphError(f"the indicator matrix contains NaN in row {row}, column {column}")
     csr.sum_duplicates()
     csr.eliminate_zeros()
     return csr.astype(bool)

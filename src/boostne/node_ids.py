@@ -1,7 +1,7 @@
-"""Node ids: one rule for their type, and fast ways to number and to find them.
+"""Node ids: their type, their encoding as consecutive integers, and lookup.
 
-Ids are ``int64`` when all are integers, ``<U`` when all are strings, and ``object`` otherwise. Integers never
-pass through floats, which would merge large ids.
+Ids are ``int64`` if all are integers, ``<U`` if all are strings, and ``object`` otherwise. Integers are never
+converted to floats, which cannot represent large ids exactly.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from boostne.errors import GraphError
 
 _INT64_MAX = np.iinfo(np.int64).max
-# Above this the padding of a fixed-width string array can outweigh the strings many times over.
-_WIDE_TEXT_BYTES = 1 << 30
-# Integer ids are numbered by a table while the range they span is at most this many times their count.
-_DENSE = 4
+# Strings that would take more than this in a fixed-width array, most of it padding, are stored as objects.
+_MAX_FIXED_WIDTH_BYTES = 1 << 30
+# Integer ids whose range is below this many times their count are encoded by a lookup table.
+_DENSE_RANGE = 4
 
 
 def as_ids(values: Any) -> NDArray[Any]:
@@ -36,12 +36,12 @@ def as_ids(values: Any) -> NDArray[Any]:
     >>> as_ids([1, "a", (0, 2)])
     array([1, 'a', (0, 2)], dtype=object)
     """
-    array = np.asarray(values) if hasattr(values, "__array__") else _objects(values)
+    array = np.asarray(values) if hasattr(values, "__array__") else _object_array(values)
     if array.ndim != 1:
         raise GraphError(f"node ids must be one-dimensional, got an array of shape {array.shape}")
     if array.dtype.kind == "f":
         raise GraphError(
-            f"node ids are floats ({array.dtype}), which cannot hold every id: give integers or strings, "
+            f"node ids are floats ({array.dtype}), which cannot represent large ids: use integers or strings, "
             "e.g. ids.astype('int64')"
         )
     if array.dtype.kind == "i" or (array.dtype.kind == "u" and array.max(initial=0) <= _INT64_MAX):
@@ -51,8 +51,8 @@ def as_ids(values: Any) -> NDArray[Any]:
     return _from_objects(array.astype(object))
 
 
-def encode(*columns: Any) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
-    """Give the ids of several columns one numbering.
+def encode_ids(*columns: Any) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
+    """Encode the ids of several columns as positions in one array of distinct ids.
 
     Parameters
     ----------
@@ -62,34 +62,34 @@ def encode(*columns: Any) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
     Returns
     -------
     ids
-        The distinct ids: integers in numerical order, strings by code point.
+        The distinct ids, sorted: integers numerically, strings by code point.
     codes
-        For each column the position in ``ids`` of each entry.
+        For each column, the position in ``ids`` of each entry.
 
     Examples
     --------
-    >>> encode([7, 3], [3, 5])
+    >>> encode_ids([7, 3], [3, 5])
     (array([3, 5, 7]), [array([2, 0]), array([0, 1])])
     """
     arrays = [_to_arrow(column) for column in columns]
     kinds = {None if array is None else str(array.type) for array in arrays}
     if len(kinds) == 1 and None not in kinds:
         return _encode_arrow(arrays)
-    lists = [_items(column) for column in columns]
-    ids = _sorted_objects({item for items in lists for item in items})
-    place = {item: position for position, item in enumerate(ids)}
-    codes = [np.fromiter(map(place.__getitem__, items), np.int64, len(items)) for items in lists]
+    lists = [_to_list(column) for column in columns]
+    ids = _sort_objects({item for items in lists for item in items})
+    position_of = {item: position for position, item in enumerate(ids)}
+    codes = [np.fromiter(map(position_of.__getitem__, items), np.int64, len(items)) for items in lists]
     return as_ids(ids), codes
 
 
-def encode_text(*columns: Any) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
-    """Give ids that were read as text one numbering; like :func:`encode`, after :func:`type_text`.
+def encode_text_ids(*columns: Any) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
+    """Encode ids that were read as text; like :func:`encode_ids`, after :func:`parse_ids`.
 
-    Spaces around an id do not count.
+    Surrounding white space is ignored.
 
     Examples
     --------
-    >>> encode_text(["10", "9 "], ["9", "9"])
+    >>> encode_text_ids(["10", "9 "], ["9", "9"])
     (array([ 9, 10]), [array([1, 0]), array([0, 0])])
     """
     import pyarrow as pa
@@ -103,16 +103,16 @@ def encode_text(*columns: Any) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
     )
 
 
-def type_text(texts: Any) -> NDArray[Any]:
-    """Turn ids written as text into ``int64`` where every one of them is an integer; otherwise keep strings.
+def parse_ids(texts: Any) -> NDArray[Any]:
+    """Convert ids read as text to ``int64`` if all of them are integers; otherwise keep strings.
 
-    Only an integer in its plain form counts: ``007`` and ``7`` stay different ids.
+    Only canonical integers count: ``007`` and ``7`` stay different ids.
 
     Examples
     --------
-    >>> type_text(["10", "-2"])
+    >>> parse_ids(["10", "-2"])
     array([10, -2])
-    >>> type_text(["007", "7"])
+    >>> parse_ids(["007", "7"])
     array(['007', '7'], dtype='<U3')
     """
     import pyarrow as pa
@@ -127,48 +127,48 @@ def type_text(texts: Any) -> NDArray[Any]:
     return as_ids(np.asarray(array))
 
 
-def positions(nodes: NDArray[Any], ids: NDArray[Any]) -> NDArray[np.int64]:
-    """Return where each of ``ids`` stands in ``nodes``; -1 for those that are not there."""
+def lookup_ids(nodes: NDArray[Any], ids: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the position in ``nodes`` of each id, or -1 if it is not there."""
     nodes_arrow, ids_arrow = _to_arrow(nodes), _to_arrow(ids)
     if nodes_arrow is not None and ids_arrow is not None and nodes_arrow.type == ids_arrow.type:
         import pyarrow.compute as pc
 
         found = pc.index_in(ids_arrow, value_set=nodes_arrow).fill_null(-1)
         return np.asarray(found).astype(np.int64)
-    place = {node: position for position, node in enumerate(_items(nodes))}
-    return np.array([place.get(item, -1) for item in _items(ids)], dtype=np.int64)
+    position_of = {node: position for position, node in enumerate(_to_list(nodes))}
+    return np.array([position_of.get(item, -1) for item in _to_list(ids)], dtype=np.int64)
 
 
-def first_repeated(ids: NDArray[Any]) -> Hashable | None:
-    """Return an id that occurs twice, or None."""
+def find_duplicate(ids: NDArray[Any]) -> Hashable | None:
+    """Return an id that occurs more than once, or None."""
     if ids.dtype.kind in "iU":
         ordered = np.sort(ids)
         repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-        first: Hashable = repeated[0].item() if len(repeated) else None
-        return first
+        duplicate: Hashable = repeated[0].item() if len(repeated) else None
+        return duplicate
     seen: set[Hashable] = set()
-    for item in _items(ids):
+    for item in _to_list(ids):
         if item in seen:
             return item
         seen.add(item)
     return None
 
 
-def show(ids: Iterable[Any], limit: int = 3) -> str:
-    """Write the first few ids for a message.
+def format_ids(ids: Sequence[Any] | NDArray[Any], limit: int = 3) -> str:
+    """Format the first few ids for a message.
 
     Examples
     --------
-    >>> show(np.arange(5))
+    >>> format_ids(np.arange(5))
     '0, 1, 2, … (5 in all)'
     """
-    items = [item.item() if isinstance(item, np.generic) else item for item in ids]
-    text = ", ".join(map(repr, items[:limit]))
-    return text if len(items) <= limit else f"{text}, … ({len(items)} in all)"
+    items = [item.item() if isinstance(item, np.generic) else item for item in ids[:limit]]
+    text = ", ".join(map(repr, items))
+    return text if len(ids) <= limit else f"{text}, … ({len(ids)} in all)"
 
 
-def _objects(values: Iterable[Any]) -> NDArray[Any]:
-    # np.array would turn a list of tuples into a matrix, and [1, "a"] into two strings.
+def _object_array(values: Iterable[Any]) -> NDArray[Any]:
+    # np.array would turn a list of tuples into a matrix and [1, "a"] into strings.
     items = list(values)
     return np.fromiter(items, dtype=object, count=len(items))
 
@@ -185,53 +185,53 @@ def _from_objects(array: NDArray[Any]) -> NDArray[Any]:
     missing = [k for k, item in enumerate(array) if item is None or item != item]  # noqa: PLR0124 (NaN)
     if missing:
         raise GraphError(
-            f"a node id is missing at position {missing[0]} ({array[missing[0]]}): drop that row"
+            f"the node id at position {missing[0]} is missing ({array[missing[0]]}): remove that row"
         )
     try:
         set(array)
     except TypeError as error:
-        raise GraphError(f"a node id must be hashable ({error}): use integers, strings or tuples") from None
+        raise GraphError(f"node ids must be hashable ({error}): use integers, strings or tuples") from None
     return array
 
 
 def _from_strings(array: NDArray[Any]) -> NDArray[Any]:
     lengths = list(map(len, array))
     widest = max(lengths, default=1)
-    if widest * 4 * len(array) > _WIDE_TEXT_BYTES:
+    if widest * 4 * len(array) > _MAX_FIXED_WIDTH_BYTES:
         return array
     fixed = array.astype(f"<U{max(widest, 1)}")
-    # A fixed-width array cannot tell "a" from "a\0".
+    # A fixed-width array cannot distinguish "a" from "a\0".
     return fixed if np.char.str_len(fixed).sum() == sum(lengths) else array
 
 
-def _items(values: Any) -> list[Hashable]:
+def _to_list(values: Any) -> list[Hashable]:
     items: list[Hashable] = as_ids(values).tolist()
     return items
 
 
 def _to_arrow(values: Any) -> Any:
-    """Return an Arrow array of int64 or large_string, or None where the ids are neither."""
+    """Return the ids as an Arrow array of int64 or large_string; None if they are neither."""
     import pyarrow as pa
 
     if isinstance(values, pa.Array | pa.ChunkedArray):
-        return _plain_arrow(values)
+        return _standardize_arrow(values)
     ids = as_ids(values)
     if ids.dtype.kind == "i":
         return pa.array(ids)
     if ids.dtype.kind == "U":
         try:
             return pa.array(ids, pa.large_string())
-        except UnicodeError:  # a lone surrogate: legal in Python, not in UTF-8
+        except UnicodeError:  # a lone surrogate is valid in Python but not in UTF-8
             return None
     return None
 
 
-def _plain_arrow(array: Any) -> Any:
+def _standardize_arrow(array: Any) -> Any:
     import pyarrow as pa
 
     if array.null_count:
         position = np.asarray(array.is_null()).argmax()
-        raise GraphError(f"a node id is missing at position {position}: drop that row")
+        raise GraphError(f"the node id at position {position} is missing: remove that row")
     kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
     if pa.types.is_integer(kind) and kind != pa.uint64():
         return array.cast(pa.int64())
@@ -251,58 +251,60 @@ def _encode_arrow(
     if column.type == pa.int64() and _is_dense(np.asarray(column)):
         ids, codes = _encode_dense(np.asarray(column))
     else:
-        distinct, codes = _distinct(column)
+        distinct, codes = _dictionary_encode(column)
         if text:
-            distinct, codes = _trimmed(distinct, codes)
-        ids = type_text(distinct) if text else as_ids(np.asarray(distinct))
+            distinct, codes = _trim(distinct, codes)
+        ids = parse_ids(distinct) if text else as_ids(np.asarray(distinct))
         order = np.argsort(ids)
-        place = np.empty(len(ids), dtype=np.int64)
-        place[order] = np.arange(len(ids))
-        ids, codes = ids[order], place[codes]
+        rank = np.empty(len(ids), dtype=np.int64)
+        rank[order] = np.arange(len(ids))
+        ids, codes = ids[order], rank[codes]
     ends = np.cumsum([len(array) for array in arrays])
     return ids, np.split(codes, ends[:-1])
 
 
-def _distinct(column: Any) -> tuple[Any, NDArray[np.int64]]:
+def _dictionary_encode(column: Any) -> tuple[Any, NDArray[np.int64]]:
     encoded = column.dictionary_encode()
     if not encoded.num_chunks:
         return column, np.zeros(0, dtype=np.int64)
-    # Arrow encodes all chunks with one dictionary.
+    # All chunks share one dictionary.
     codes = np.concatenate([np.asarray(chunk.indices) for chunk in encoded.chunks])
     return encoded.chunks[0].dictionary, codes.astype(np.int64)
 
 
-def _trimmed(distinct: Any, codes: NDArray[np.int64]) -> tuple[Any, NDArray[np.int64]]:
+def _trim(distinct: Any, codes: NDArray[np.int64]) -> tuple[Any, NDArray[np.int64]]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     trimmed = pc.utf8_trim_whitespace(distinct)
     if trimmed.equals(distinct):
         return distinct, codes
-    merged, place = _distinct(pa.chunked_array([trimmed]))
-    return merged, place[codes]
+    merged, trimmed_codes = _dictionary_encode(pa.chunked_array([trimmed]))
+    return merged, trimmed_codes[codes]
 
 
 def _is_dense(numbers: NDArray[np.int64]) -> bool:
     if not len(numbers):
         return False
-    return int(numbers.max()) - int(numbers.min()) < _DENSE * len(numbers)
+    return int(numbers.max()) - int(numbers.min()) < _DENSE_RANGE * len(numbers)
 
 
 def _encode_dense(numbers: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    # A table of all ids in the range is several times as fast as hashing.
+    # Several times faster than hashing.
     offsets = numbers - numbers.min()
     seen = np.zeros(offsets.max() + 1, dtype=bool)
     seen[offsets] = True
-    place = np.cumsum(seen) - 1
-    return np.flatnonzero(seen) + numbers.min(), place[offsets]
+    rank = np.cumsum(seen) - 1
+    return np.flatnonzero(seen) + numbers.min(), rank[offsets]
 
 
-def _sorted_objects(ids: Iterable[Any]) -> list[Any]:
+def _sort_objects(ids: Iterable[Any]) -> list[Any]:
     items = list(ids)
     try:
         return sorted(items)
-    except TypeError:  # mixed types: group them, so that the order does not depend on the input's
+    except (
+        TypeError
+    ):  # mixed types: group them by type, so that the order does not depend on that of the input
         return sorted(
             items,
             key=lambda item: (type(item).__name__, item if isinstance(item, int | str) else repr(item)),

@@ -1,4 +1,4 @@
-"""What a long computation says of itself while it runs."""
+"""Progress reports of long computations."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Progress:
-    """One report.
+    """A progress report.
 
     Attributes
     ----------
     stage : str
-        What is being done, such as ``"connectivity"`` or ``"levels"``.
+        Current stage, such as ``"connectivity"`` or ``"levels"``.
     done : float
-        Share of the stage that is done, from 0 to 1.
+        Completed fraction of the stage, from 0 to 1.
     detail : str
-        Where it stands, such as ``"level 3/8, pass 7, residual 0.512"``.
+        Current step, such as ``"level 3/8, pass 7, residual 0.512"``.
     """
 
     stage: str
@@ -27,5 +27,5 @@ ProgressCallback = Callable[[Progress], None]
 
 
 def silent(progress: Progress) -> None:
-    """Take a report and say nothing."""
+    """Ignore a progress report."""
     del progress

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from boostne.embedding import Embedding
 from boostne.labels import Labels
-from boostne.node_ids import encode
+from boostne.node_ids import encode_ids
 
 
 def embedding_sha256(embedding: Embedding) -> str:
@@ -54,7 +54,7 @@ def labels_sha256(labels: Labels) -> str:
 
 
 def _by_id(ids: NDArray[Any]) -> NDArray[np.intp]:
-    _, (rank,) = encode(ids)
+    _, (rank,) = encode_ids(ids)
     return np.argsort(rank)
 
 

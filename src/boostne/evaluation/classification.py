@@ -21,7 +21,7 @@ from boostne.errors import ParameterError
 from boostne.evaluation.checksum import embedding_sha256, labels_sha256
 from boostne.evaluation.result import RULES, SCORE, Evaluation, Rule, check_repeats
 from boostne.labels import Labels, as_labels
-from boostne.node_ids import encode, positions, show
+from boostne.node_ids import encode_ids, format_ids, lookup_ids
 
 _MIN_CLASSES = 2
 _PAIR = 2
@@ -129,20 +129,20 @@ def join(embedding: Embedding, labels: Labels) -> Task:
     labeled = np.flatnonzero(np.diff(labels.matrix.indptr))
     if not len(labeled):
         raise ParameterError(f"no node carries a label: got {labels!r}")
-    _, (rank,) = encode(labels.nodes[labeled])
+    _, (rank,) = encode_ids(labels.nodes[labeled])
     order = labeled[np.argsort(rank)]
     ids, matrix = labels.nodes[order], labels.matrix[order]
-    rows = positions(embedding.nodes, ids)
+    rows = lookup_ids(embedding.nodes, ids)
     present = rows >= 0
     if not present.any():
         raise ParameterError(_no_overlap(embedding, ids))
     indicator = matrix[:, np.unique(matrix.indices)].toarray()
     if indicator.shape[1] < _MIN_CLASSES:
-        raise ParameterError(f"labels must have at least two classes, got {show(labels.classes)}")
+        raise ParameterError(f"labels must have at least two classes, got {format_ids(labels.classes)}")
     if not present.all():
         warn(
             f"{np.count_nonzero(~present)} of {len(ids)} labeled nodes have no vector and are left out: "
-            f"{show(ids[~present])}",
+            f"{format_ids(ids[~present])}",
             stacklevel=3,
         )
     vectors = np.zeros((len(ids), embedding.dimensions))
@@ -152,7 +152,7 @@ def join(embedding: Embedding, labels: Labels) -> Task:
 
 def _no_overlap(embedding: Embedding, ids: NDArray[Any]) -> str:
     message = "no labeled node has a vector: "
-    message += f"the embedding holds {show(embedding.nodes)}, the labels {show(ids)}"
+    message += f"the embedding holds {format_ids(embedding.nodes)}, the labels {format_ids(ids)}"
     if {embedding.nodes.dtype.kind, ids.dtype.kind} == {"i", "U"}:
         message += "; one of them has integers, the other strings: convert one side"
     return message

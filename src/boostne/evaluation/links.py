@@ -27,7 +27,7 @@ from boostne.evaluation.link_split import (
 )
 from boostne.evaluation.result import Scores, check_repeats, versions
 from boostne.graph import Graph
-from boostne.node_ids import positions, show
+from boostne.node_ids import format_ids, lookup_ids
 
 Operator = Literal["dot", "cosine", "hadamard", "average", "l1", "l2"]
 
@@ -313,11 +313,11 @@ def _vectors(embedding: Any, graph: Graph) -> NDArray[np.float64]:
     """Return the vectors in the order of the graph's nodes."""
     bare = isinstance(embedding, np.ndarray | list)
     found = Embedding(graph.nodes, embedding) if bare else as_embedding(embedding)
-    rows = positions(found.nodes, graph.nodes)
+    rows = lookup_ids(found.nodes, graph.nodes)
     missing = graph.nodes[rows < 0]
     if len(missing):
         raise ParameterError(
-            f"the method gave no vector to {len(missing)} of {graph.n_nodes} nodes: {show(missing)}; "
+            f"the method gave no vector to {len(missing)} of {graph.n_nodes} nodes: {format_ids(missing)}; "
             "every node of the training graph must have one, if only of zeros"
         )
     return found.vectors[rows].astype(np.float64)

@@ -13,20 +13,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.factorization.engine import Context, Engine, LevelLost
+from boostne.factorization.engine import Engine, LevelLost
 
-# Extrapolated HALS, after Ang and Gillis (2019), on V alone: the step grows while the objective falls, and
-# shrinks when a pass has to be taken back.
-FIRST_STEP = 0.5
-STEP_GROWTH = 1.05
-STEP_CUT = 1.5
-# Of a large sparse X a level can explain little: a sixteen-dimensional one 1 % of ||X||^2 at 100,000 nodes, 0.1 % at a
-# million. Below this share, the tolerance is taken of what is explained.
+# Extrapolated HALS, after Ang and Gillis (2019), on V alone: the extrapolation grows while the objective decreases, and
+# shrinks when a pass has to be reverted.
+FIRST_EXTRAPOLATION = 0.5
+EXTRAPOLATION_GROWTH = 1.05
+EXTRAPOLATION_CUT = 1.5
+# A level explains little of a large sparse X: with 16 components 1 % of ||X||^2 at 100,000 nodes, 0.1 % at a million.
+# Below this share the tolerance is relative to what is explained.
 SMALL_SHARE = 0.004
+INNER_SWEEPS = 4  # HALS sweeps per pass: fewer need more passes over the residual, more gain nothing
 
 
 @dataclass(frozen=True)
-class Settings:
+class LevelSettings:
     """How a level is solved.
 
     Attributes
@@ -34,33 +35,32 @@ class Settings:
     components : int
         d_s, the width of a level.
     tol : float
-        A level ends when a pass lowers its objective by less than this share of ``||R_i||^2``; where a level explains
-        less than 0.4 % of that, in proportion.
+        A level ends when a pass lowers its objective by less than this share of ``||R_i||^2``; proportionally less if a
+        level explains less than 0.4 % of that.
     max_iter : int
-        Passes over the residual at most.
-    inner : int
-        HALS sweeps of each row in a pass; cheap beside the pass, since they do not read R.
+        Largest number of passes over the residual.
+    inner_sweeps : int
+        HALS sweeps of each row per pass; cheap compared with the pass, since they do not read R.
     """
 
     components: int
     tol: float
     max_iter: int
-    inner: int
+    inner_sweeps: int = INNER_SWEEPS
 
 
 @dataclass(frozen=True)
 class Level:
-    """One level's factors and how they were reached.
+    """Factors of one level, and how they were reached.
 
     Attributes
     ----------
     U, V : ndarray
-        ``R_i ~ U V^T``, the very numbers that the residual was deflated by; each column of U has the norm of its
-        column of V.
+        ``R_i ~ U V^T``, exactly as the residual was deflated by them; each column of U has the norm of its column of V.
     objective : ndarray
-        ``||R_i - U V^T||^2 / ||R_i||^2`` after each pass that was kept.
+        ``||R_i - U V^T||^2 / ||R_i||^2`` after each accepted pass.
     n_iter : int
-        Passes over the residual, those taken back included.
+        Passes over the residual, reverted ones included.
     residual_norm : float
         ``||R_{i+1}||_F``.
     nnz : int
@@ -75,44 +75,44 @@ class Level:
     nnz: int
 
 
-Start = Callable[[int], NDArray[Any]]
-Progress = Callable[[int, int, float], None]
+InitialV = Callable[[int], NDArray[Any]]
+PassCallback = Callable[[int, int, float], None]
 
 
-def random_start(seed: int, engine: Engine, components: int) -> Start:
-    """Uniform starts for V, each level from a generator of its own: no level depends on those before it."""
+def random_start(seed: int, n_columns: int, components: int, dtype: Any) -> InitialV:
+    """Return uniform initial V, drawn per level from its own generator: no level depends on those before it."""
 
-    def start(level: int) -> NDArray[Any]:
+    def initial_v(level: int) -> NDArray[Any]:
         rng = np.random.default_rng([seed, level])
-        return rng.random((engine.shape[1], components), dtype=engine.dtype)
+        return rng.random((n_columns, components), dtype=np.dtype(dtype))
 
-    return start
+    return initial_v
 
 
 def boost(
     engine: Engine,
-    settings: Settings,
+    settings: LevelSettings,
     levels: int,
-    start: Start,
-    progress: Progress | None = None,
+    initial_v: InitialV,
+    on_pass: PassCallback | None = None,
     finished: Sequence[Level] = (),
 ) -> Iterator[Level]:
-    """Factorize what the engine holds, level by level.
+    """Factorize the residual of an engine, level by level.
 
     Parameters
     ----------
     engine : Engine
         Loaded with X; afterwards it holds the last residual.
-    settings : Settings
+    settings : LevelSettings
         How each level is solved.
     levels : int
-        k. Once nothing is left to factorize, the levels that remain are zero.
-    start : callable
-        ``start(level)`` gives the V that a level starts from, level counted from 0.
-    progress : callable, optional
-        Called as ``progress(level, n_passes, objective)`` after each pass.
+        k. Once the residual is zero, the remaining levels are zero.
+    initial_v : callable
+        ``initial_v(level)`` returns the V from which a level starts, levels counted from 0.
+    on_pass : callable, optional
+        Called as ``on_pass(level, n_passes, objective)`` after each pass.
     finished : sequence of Level, optional
-        The first levels, from an earlier run on the same X: not searched for again, and yielded as they are.
+        The first levels, from an earlier run on the same X: replayed rather than solved again, and yielded unchanged.
 
     Yields
     ------
@@ -122,49 +122,49 @@ def boost(
     Raises
     ------
     FloatingPointError
-        If the factors are no longer finite numbers.
+        If the factors are not finite.
     """
     if not np.isfinite(engine.norm2):
-        raise FloatingPointError("X holds NaN, infinite or too large numbers")
+        raise FloatingPointError("X contains NaN, infinite or too large values")
     rounding = float(np.finfo(engine.dtype).eps) ** 2 * engine.norm2
-    for known in finished:
-        if known.n_iter:
-            engine.replay(known.U, known.V)
-        yield known
-    for level in range(len(finished), levels):
-        if engine.norm2 <= rounding:  # what is left are rounding errors
-            yield _empty_level(engine, settings.components)
+    for level in finished:
+        if level.n_iter:
+            engine.replay(level.U, level.V)
+        yield level
+    for i in range(len(finished), levels):
+        if engine.norm2 <= rounding:  # nothing but rounding errors is left
+            yield _zero_level(engine, settings.components)
             continue
-        context, U, V, history, n_iter = _solve(engine, settings, start, level, progress)
-        engine.deflate(context)
+        U, V, objective, n_iter = _solve(engine, settings, initial_v, i, on_pass)
+        engine.deflate()
         if not np.isfinite(engine.norm2):
-            raise FloatingPointError(f"level {level + 1} of {levels}: the residual is no longer finite")
-        del context  # not kept while the next level begins: its factors are as large as U and V
-        yield Level(U, V, history, n_iter, float(np.sqrt(engine.norm2)), engine.nnz)
+            raise FloatingPointError(f"level {i + 1} of {levels}: the residual is not finite")
+        yield Level(U, V, objective, n_iter, float(np.sqrt(engine.norm2)), engine.nnz)
+        del U, V  # not kept while the next level is solved
 
 
 def _solve(
-    engine: Engine, settings: Settings, start: Start, level: int, progress: Progress | None
-) -> tuple[Context, NDArray[Any], NDArray[Any], NDArray[np.float64], int]:
-    """Find the factors of one level, in balance; where the engine lost them on the way, from the start again."""
+    engine: Engine, settings: LevelSettings, initial_v: InitialV, level: int, on_pass: PassCallback | None
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64], int]:
+    """Return the balanced factors of one level, its objective and its passes; start over if the engine lost them."""
     while True:
         try:
-            context = engine.begin(start(level))
-            history, n_iter, gram_u = _factorize(
-                engine, context, settings, lambda *at: progress and progress(level, *at)
+            engine.start_level(initial_v(level))
+            objective, n_iter, gram_u = _descend(
+                engine, settings, lambda *state: on_pass and on_pass(level, *state)
             )
-            engine.scale(context, balance(gram_u, context.gram))
-            return context, *engine.collect(context), history, n_iter
+            engine.rescale(balance(gram_u, engine.gram_v()))
+            return *engine.factors(), objective, n_iter
         except LevelLost:
             continue
 
 
 def balance(gram_u: NDArray[np.float64], gram_v: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what to multiply U's columns by, and divide V's by, for equal norms; ``U V^T`` stays.
+    """Return the ratio by which to multiply U's columns and divide V's for equal norms; ``U V^T`` is unchanged.
 
-    The factorization fixes the product, not how its scale is shared. Equal shares make the embedding independent
-    of where the solver started, and a regularized classifier depends on them. A component without a share in the
-    product gets 0.
+    The factorization determines the product, not how its scale is divided between the factors. Equal norms make the
+    embedding independent of the starting point, and a regularized classifier depends on them. A component that does
+    not contribute gets 0.
 
     Parameters
     ----------
@@ -177,54 +177,55 @@ def balance(gram_u: NDArray[np.float64], gram_v: NDArray[np.float64]) -> NDArray
     return np.asarray(np.sqrt(np.sqrt(quotient)))
 
 
-def _factorize(
-    engine: Engine, context: Context, settings: Settings, progress: Callable[[int, float], object]
+def _descend(
+    engine: Engine, settings: LevelSettings, on_pass: Callable[[int, float], object]
 ) -> tuple[NDArray[np.float64], int, NDArray[np.float64]]:
-    """Solve one level; returns the objective after each pass that was kept, the number of passes, and ``U^T U``."""
+    """Solve one level; returns the objective after each accepted pass, the number of passes, and ``U^T U``."""
     norm2 = engine.norm2
-    gram_u = np.zeros_like(context.gram)
+    gram_u = np.zeros((settings.components, settings.components))
     history: list[float] = []
-    seeded: set[int] = set()
-    step, largest, stepped = FIRST_STEP, 1.0, False
+    reseeded: set[int] = set()
+    extrapolation, largest, extrapolated = FIRST_EXTRAPOLATION, 1.0, False
     for n_iter in range(1, settings.max_iter + 1):
-        swept = engine.sweep(context, settings.inner)
-        product = engine.update(context, swept, settings.inner)
-        # ||R - U V||^2 without touching R; in float64, since it cancels.
-        objective = max(norm2 - 2 * product + float(np.sum(swept.gram * context.gram)), 0.0) / norm2
-        progress(n_iter, objective)
+        result = engine.step(settings.inner_sweeps)
+        # ||R - U V||^2 without reading R; in float64 because of cancellation.
+        inner_product = float(np.sum(result.gram_u * result.gram_v))
+        objective = max(norm2 - 2 * result.product + inner_product, 0.0) / norm2
+        on_pass(n_iter, objective)
         if not np.isfinite(objective):
-            raise FloatingPointError("the factors are no longer finite")
-        if stepped and history and objective > history[-1]:
-            largest, step, stepped = step, step / STEP_CUT, False
-            engine.retreat(context)
+            raise FloatingPointError("the factors are not finite")
+        if extrapolated and history and objective > history[-1]:
+            largest, extrapolation = extrapolation, extrapolation / EXTRAPOLATION_CUT
+            extrapolated = False
+            engine.revert()
             continue
         gain = history[-1] - objective if history else np.inf
-        gram_u = swept.gram
+        gram_u = result.gram_u
         history.append(objective)
-        revived = _revive(engine, context, gram_u, seeded)
+        revived = _reseed_dead(engine, settings.components, gram_u, reseeded)
         if gain < settings.tol * min((1 - objective) / SMALL_SHARE, 1) and not revived:
             break
-        stepped = len(history) > 1 and n_iter < settings.max_iter - 1
-        engine.extrapolate(context, step if stepped else 0.0)
-        if stepped:
-            step = min(step * STEP_GROWTH, largest)
+        extrapolated = len(history) > 1 and n_iter < settings.max_iter - 1
+        engine.accept(extrapolation if extrapolated else 0.0)
+        if extrapolated:
+            extrapolation = min(extrapolation * EXTRAPOLATION_GROWTH, largest)
     return np.array(history), n_iter, gram_u
 
 
-def _revive(engine: Engine, context: Context, gram_u: NDArray[np.float64], seeded: set[int]) -> bool:
-    """Re-seed dead components, each at most once a level.
+def _reseed_dead(engine: Engine, components: int, gram_u: NDArray[np.float64], reseeded: set[int]) -> bool:
+    """Reseed dead components, each at most once per level; returns whether there were any.
 
-    A component that died has a zero column in U, so new values in V leave the product as it is, and the next pass
-    finds out whether they are of use.
+    A dead component has a zero column in U, so new values in V do not change the product, and the next pass shows
+    whether they are useful.
     """
-    dead = [c for c in range(context.components) if gram_u[c, c] == 0 and c not in seeded]
+    dead = [c for c in range(components) if gram_u[c, c] == 0 and c not in reseeded]
     for c in dead:
-        seeded.add(c)
-        rng = np.random.default_rng([c, len(seeded)])
-        engine.reseed(context, c, rng.random(engine.shape[1], dtype=engine.dtype))
+        reseeded.add(c)
+        rng = np.random.default_rng([c, len(reseeded)])
+        engine.reseed(c, rng.random(engine.shape[1], dtype=engine.dtype))
     return bool(dead)
 
 
-def _empty_level(engine: Engine, components: int) -> Level:
+def _zero_level(engine: Engine, components: int) -> Level:
     U, V = (np.zeros((size, components), engine.dtype) for size in engine.shape)
     return Level(U, V, np.zeros(0), 0, 0.0, 0)

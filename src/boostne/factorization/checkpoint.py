@@ -1,16 +1,16 @@
-"""Finished levels on disk, so that a run that was killed goes on from the last of them.
+"""Finished levels on disk, so that a killed run resumes from the last of them.
 
-A folder holds ``checkpoint.json``, which says what the run is, one ``level-NN.npz`` for each finished level and,
-if asked for, the connectivity matrix. Each file is whole or not there. A run that is started again deflates X by
-the levels it finds and goes on; since a level's factors are kept as they were deflated by, it ends with the bits
-of a run that was never interrupted.
+A folder contains ``checkpoint.json``, which identifies the run, one ``level-NN.npz`` per finished level and, if
+requested, the connectivity matrix. Files are written atomically. A resumed run deflates X by the stored levels and
+continues; since the factors are stored exactly as the residual was deflated by them, the result has the same bits as
+that of an uninterrupted run.
 """
 
-import hashlib
 import json
 import warnings
 import zipfile
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,46 +21,73 @@ from scipy import sparse
 from boostne.errors import CheckpointError, ParameterError
 from boostne.factorization.boosting import Level
 from boostne.io.atomic import atomic_path, check_writable, make_folder
+from boostne.matrices import CSRSource, MatrixForm
 
 FORMAT = 1
 MANIFEST = "checkpoint.json"
-NOTES = "notes.json"
+FORM = "form.json"
 MATRIX = ("indptr", "indices", "data")
-DAMAGE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)  # what a broken .npz raises
+DAMAGED = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)  # what a damaged .npz raises
 
-Fingerprint = Mapping[str, str | int | float | None]
+Fingerprint = Mapping[str, Any]
 
 
+@dataclass(frozen=True)
 class Checkpoint:
-    """One run's folder. Opening it makes it, or refuses what belongs to another run.
+    """Where a fit stores its finished levels.
+
+    Attributes
+    ----------
+    folder : str or Path
+        Created if missing. A run that was killed and is started again with the same graph and parameters resumes from
+        here and ends with the same bits; a folder of another run is an error.
+    keep_matrix : bool, default=False
+        Store the connectivity matrix too. It takes as much disk space as memory and need not be built again.
+    """
+
+    folder: str | Path
+    keep_matrix: bool = False
+
+    def open(self, fingerprint: Fingerprint) -> "CheckpointFolder":
+        """Open the folder for one run."""
+        return CheckpointFolder(self.folder, fingerprint, keep_matrix=self.keep_matrix)
+
+
+class CheckpointFolder:
+    """The folder of one run.
 
     Parameters
     ----------
     folder : str or Path
-        Made if missing.
+        Created if missing.
     fingerprint : mapping
-        What the result depends on: a checksum of the graph, the parameters, the version. JSON's own types.
+        What the result depends on: a checksum of the graph, the parameters, the version; JSON types only.
+    keep_matrix : bool, default=False
+        Whether :meth:`save_matrix` is wanted.
 
     Raises
     ------
     CheckpointError
-        When the folder holds something else: another run (the difference is named), another format, other files.
+        If the folder holds something else: another run (the differences are named), another format, other files.
     ParameterError
-        When the folder cannot be written to.
+        If the folder is not writable.
     """
 
-    def __init__(self, folder: str | Path, fingerprint: Fingerprint) -> None:
-        self.folder = Path(folder)
-        manifest = self.folder / MANIFEST
+    def __init__(self, folder: str | Path, fingerprint: Fingerprint, *, keep_matrix: bool = False) -> None:
+        self._folder = Path(folder)
+        self.keep_matrix = keep_matrix
+        manifest = self._folder / MANIFEST
+        # Through JSON, so that what is compared is what was stored.
+        run = json.loads(json.dumps(dict(fingerprint)))
         if manifest.exists():
-            _check_same(self.folder, _read_manifest(manifest), dict(fingerprint))
+            _check_same_run(self._folder, _read_manifest(manifest), run)
             check_writable(manifest)
             return
-        _make_ours(self.folder)
-        _write_json(manifest, {"boostne checkpoint": FORMAT, "run": dict(fingerprint)})
+        _create(self._folder)
+        _write_json(manifest, {"boostne checkpoint": FORMAT, "run": run})
 
     def levels(self, most: int) -> list[Level]:
-        """Return the finished levels, at most so many; a damaged one is warned of, and the list ends before it."""
+        """Return the finished levels, at most ``most``; a damaged level ends the list with a warning."""
         found: list[Level] = []
         for number in range(1, most + 1):
             path = self._level_path(number)
@@ -68,48 +95,48 @@ class Checkpoint:
                 break
             try:
                 found.append(_read_level(path))
-            except DAMAGE as error:
-                warnings.warn(f"{path} is damaged ({error}): level {number} is made anew", stacklevel=2)
+            except DAMAGED as error:
+                warnings.warn(f"{path} is damaged ({error}): level {number} is computed again", stacklevel=2)
                 break
         return found
 
     def save_level(self, number: int, level: Level) -> None:
-        """Keep a finished level, counted from 1. If that fails, the run goes on and a warning says so."""
+        """Store a finished level, counted from 1. A failure is a warning, and the run continues."""
         arrays: dict[str, Any] = {name: getattr(level, name) for name in Level.__dataclass_fields__}
         self._save(self._level_path(number), f"level {number}", arrays)
 
-    def notes(self) -> dict[str, Any] | None:
-        """Return what the run noted down when it began."""
-        path = self.folder / NOTES
-        return _read_json(path) if path.exists() else None
+    def form(self) -> MatrixForm | None:
+        """Return the form of X that the run started with, whatever memory is free now."""
+        path = self._folder / FORM
+        return MatrixForm(**_read_json(path)) if path.exists() else None
 
-    def save_notes(self, notes: Mapping[str, Any]) -> None:
-        """Note down what the run decided and must decide again."""
-        _write_json(self.folder / NOTES, notes)
+    def save_form(self, form: MatrixForm) -> None:
+        """Store the form of X."""
+        _write_json(self._folder / FORM, asdict(form))
 
-    def matrix(self, shape: tuple[int, int]) -> tuple[sparse.csr_array, NDArray[np.float64] | None] | None:
-        """Return the connectivity matrix, and the mass that its rows lost, if it was kept whole."""
-        path = self.folder / "connectivity.npz"
+    def matrix(self, shape: tuple[int, int]) -> CSRSource | None:
+        """Return the connectivity matrix if it was stored; a damaged file is a warning."""
+        path = self._folder / "connectivity.npz"
         if not path.exists():
             return None
         try:
             with np.load(path, allow_pickle=False) as file:
                 indptr, indices, data = (file[name] for name in MATRIX)
                 dropped = file.get("dropped")
-        except DAMAGE as error:
-            warnings.warn(f"{path} is damaged ({error}): the matrix is built anew", stacklevel=2)
+        except DAMAGED as error:
+            warnings.warn(f"{path} is damaged ({error}): the matrix is built again", stacklevel=2)
             return None
-        return sparse.csr_array((data, indices, indptr), shape=shape), dropped
+        return CSRSource(sparse.csr_array((data, indices, indptr), shape=shape), dropped)
 
     def save_matrix(self, X: sparse.csr_array, dropped: NDArray[np.float64] | None = None) -> None:
-        """Keep the connectivity matrix. If that fails, the run goes on and a warning says so."""
+        """Store the connectivity matrix. A failure is a warning, and the run continues."""
         arrays = {name: getattr(X, name) for name in MATRIX}
         if dropped is not None:
             arrays["dropped"] = dropped
-        self._save(self.folder / "connectivity.npz", "the connectivity matrix", arrays)
+        self._save(self._folder / "connectivity.npz", "the connectivity matrix", arrays)
 
     def _level_path(self, number: int) -> Path:
-        return self.folder / f"level-{number:02d}.npz"
+        return self._folder / f"level-{number:02d}.npz"
 
     def _save(self, path: Path, what: str, arrays: dict[str, Any]) -> None:
         try:
@@ -117,23 +144,13 @@ class Checkpoint:
                 np.savez(temporary, allow_pickle=False, **arrays)
         except (OSError, ParameterError) as error:
             warnings.warn(
-                f"{what} could not be kept in {self.folder} ({error}); the run goes on without. "
-                "What was kept before is safe",
+                f"{what} could not be stored in {self._folder} ({error}); the run continues without it. "
+                "What was stored before is safe",
                 stacklevel=2,
             )
 
 
-def matrix_sha256(matrix: Any) -> str:
-    """Return a SHA-256 of a matrix's entries and where they are."""
-    X = sparse.csr_array(matrix)
-    digest = hashlib.sha256(f"matrix 1 {X.shape} {X.dtype.name}\n".encode())
-    for places in (X.indptr, X.indices):
-        digest.update(places.astype("<i8").data)
-    digest.update(X.data.astype(X.dtype.newbyteorder("<")).data)
-    return digest.hexdigest()
-
-
-def _make_ours(folder: Path) -> None:
+def _create(folder: Path) -> None:
     found = make_folder(folder)
     if found is not None:
         raise CheckpointError(
@@ -159,7 +176,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 def _foreign(path: Path) -> CheckpointError:
     return CheckpointError(
-        f"{path} is not of a boostne checkpoint or is damaged; delete its folder or give another"
+        f"{path} is not part of a boostne checkpoint or is damaged; delete its folder or give another"
     )
 
 
@@ -175,13 +192,15 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     return run
 
 
-def _check_same(folder: Path, kept: dict[str, Any], asked: dict[str, Any]) -> None:
-    names = [name for name in {**kept, **asked} if kept.get(name) != asked.get(name)]
+def _check_same_run(folder: Path, stored: dict[str, Any], given: dict[str, Any]) -> None:
+    names = [name for name in {**stored, **given} if stored.get(name) != given.get(name)]
     if names:
-        differences = "; ".join(f"{name} was {kept.get(name)!r} and is {asked.get(name)!r}" for name in names)
+        differences = "; ".join(
+            f"{name} was {stored.get(name)!r} and is {given.get(name)!r}" for name in names
+        )
         raise CheckpointError(
-            f"the checkpoint in {folder} is of another run: {differences}. "
-            "Run with what it was made with, or give another folder"
+            f"the checkpoint in {folder} belongs to another run: {differences}. "
+            "Run with the parameters it was made with, or give another folder"
         )
 
 

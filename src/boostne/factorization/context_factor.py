@@ -1,57 +1,59 @@
-"""V in a machine's own memory: what the local engine and the first worker of a cluster do with it."""
+"""The context factor V in host memory: used by the local engine and by the first worker of a cluster."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.factorization.engine import Context, Pass, inverse_ratio
+from boostne.factorization.engine import inverse_ratio
 from boostne.kernels import Kernels
-from boostne.kernels.native.bindings import aligned_empty
-
-NARROW = 8  # numbers to which the row of a factor is padded: half a cache line of float32,
-WIDE = 16  # and a whole one once it is wider than that
+from boostne.kernels.layout import padded_factor
 
 
-def start(kernels: Kernels, V: NDArray[Any]) -> Context:
-    """Pad V to whole registers; see :meth:`Engine.begin`."""
-    first, accepted = padded(V), padded(V)
-    return Context(first, accepted, kernels.extrapolate(first, accepted, 0.0), V.shape[1])
+class ContextFactor:
+    """V of the current level, with the version that was last accepted.
 
+    Parameters
+    ----------
+    kernels : Kernels
+    V : ndarray of shape (columns of R, components)
 
-def update(kernels: Kernels, context: Context, swept: Pass, inner: int) -> float:
-    """Run HALS on V; see :meth:`Engine.update`."""
-    context.gram, product = kernels.hals(context.V, swept.C, swept.gram, inner=inner)
-    return product
+    Attributes
+    ----------
+    V : ndarray
+        Padded with zero components to whole vector registers.
+    gram : ndarray of float64
+        ``V^T V``.
+    """
 
+    def __init__(self, kernels: Kernels, V: NDArray[Any]) -> None:
+        self._kernels = kernels
+        self._components = V.shape[1]
+        self.V, self._accepted = padded_factor(V), padded_factor(V)
+        self.gram = kernels.extrapolate(self.V, self._accepted, 0.0)
 
-def extrapolate(kernels: Kernels, context: Context, step: float) -> None:
-    """Let the older of two buffers become the new V; see :meth:`Engine.extrapolate`."""
-    context.gram = kernels.extrapolate(context.V, context.accepted, step)
-    context.V, context.accepted = context.accepted, context.V
+    def update(self, C: NDArray[Any], gram_u: NDArray[np.float64], inner_sweeps: int) -> float:
+        """Run HALS sweeps of V against ``C = R^T U``; returns ``<C, V>``."""
+        self.gram, product = self._kernels.hals(self.V, C, gram_u, inner=inner_sweeps)
+        return product
 
+    def accept(self, extrapolation: float) -> None:
+        """Accept V and extrapolate; see :meth:`Engine.accept`. The older of two buffers becomes the new V."""
+        self.gram = self._kernels.extrapolate(self.V, self._accepted, extrapolation)
+        self.V, self._accepted = self._accepted, self.V
 
-def retreat(kernels: Kernels, context: Context) -> None:
-    """Copy what was accepted back; see :meth:`Engine.retreat`."""
-    context.gram = kernels.extrapolate(context.accepted, context.V, 0.0)
+    def revert(self) -> None:
+        """Copy back what was accepted; see :meth:`Engine.revert`."""
+        self.gram = self._kernels.extrapolate(self._accepted, self.V, 0.0)
 
+    def reseed(self, component: int, values: NDArray[Any]) -> None:
+        """Replace one component; see :meth:`Engine.reseed`."""
+        self.V[:, component] = values
 
-def scale(context: Context, ratio: NDArray[np.float64]) -> None:
-    """Divide the columns of V; see :meth:`Engine.scale`."""
-    context.V *= inverse_ratio(ratio).astype(context.V.dtype)
+    def rescale(self, ratio: NDArray[np.float64]) -> None:
+        """Divide the columns; see :meth:`Engine.rescale`."""
+        self.V *= inverse_ratio(ratio).astype(self.V.dtype)
 
-
-def columns(context: Context) -> NDArray[Any]:
-    """Return a copy of V without its padding."""
-    V: NDArray[Any] = context.V[:, : context.components].copy()
-    return V
-
-
-def padded(factor: NDArray[Any]) -> NDArray[Any]:
-    """Copy a factor to whole registers, with zeros as the components that it lacks."""
-    rows, components = factor.shape
-    pad = NARROW if components <= NARROW else WIDE
-    copy = aligned_empty((rows, -(-components // pad) * pad), factor.dtype)
-    copy[:, :components] = factor
-    copy[:, components:] = 0
-    return copy
+    def unpadded(self) -> NDArray[Any]:
+        """Return a copy without padding."""
+        return self.V[:, : self._components].copy()

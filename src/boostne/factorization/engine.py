@@ -1,73 +1,64 @@
-"""The contract between the boosting loop and the place where the residual lives.
+"""The contract between the boosting loop and the engine that stores the residual.
 
-An engine holds the residual R and the row factor U. The loop in :mod:`.boosting` sees only the context
-factor V, as a handle, and matrices of the size of a level. An engine is free to keep R, U and V on threads of
-this machine, on the workers of a cluster or on a GPU.
+An engine stores the residual R and the factors U and V of the current level. The loop in :mod:`.boosting` sees only
+matrices of the width of a level, so R, U and V may be stored in host memory, on the workers of a cluster or on a GPU.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from boostne.matrices.source import Progress, RowSource, collect_rows
+from boostne.budget import Workload
+from boostne.graph import Graph
+from boostne.matrices import ConnectivityMatrix, MatrixForm, MatrixSource
 from boostne.memory import MemoryBudget
-
-
-@dataclass
-class Context:
-    """The factor V of the level in hand, wherever it lives.
-
-    Attributes
-    ----------
-    V : array of the engine's own kind
-        Transposed: one row for each column of R. May be padded with zero components.
-    accepted : array of the engine's own kind
-        V as of the last extrapolation, to go back to.
-    gram : ndarray of float64
-        ``V^T V``, padded alike.
-    components : int
-        Components that count; the rest is padding.
-    """
-
-    V: Any
-    accepted: Any
-    gram: NDArray[np.float64]
-    components: int
-
-
-@dataclass
-class Pass:
-    """What one pass over R leaves behind: ``C = R^T U`` (the engine's own kind of array) and ``U^T U``."""
-
-    C: Any
-    gram: NDArray[np.float64]
+from boostne.progress import ProgressCallback, silent
 
 
 class LevelLost(Exception):  # noqa: N818
-    """Raised where the factors of the level in hand are gone; the engine is ready for the level to begin again."""
+    """The factors of the current level are lost; the engine is ready to start the level again."""
+
+
+class PassResult(NamedTuple):
+    """What one pass reports: ``U^T U``, ``V^T V`` and ``<R^T U, V>``, in float64; the first two may be zero-padded."""
+
+    gram_u: NDArray[np.float64]
+    gram_v: NDArray[np.float64]
+    product: float
 
 
 class Engine(ABC):
-    """Holds the residual R; see the module's text for the division of labour."""
+    """Stores R, U and V.
+
+    A level is: :meth:`start_level`; then :meth:`step` and either :meth:`accept` or :meth:`revert`, repeatedly; then
+    :meth:`rescale`, :meth:`factors` and :meth:`deflate`. Any of these may raise :class:`LevelLost`, except
+    :meth:`deflate`.
+
+    Attributes
+    ----------
+    name : str
+        Name of the engine, as in ``BoostNE(engine=…)``.
+    dropped_mass : ndarray or None
+        Share of each node's walks that a pruned X lacks; None if X is not pruned or was built elsewhere.
+    """
+
+    name: str
+    dropped_mass: NDArray[np.float64] | None = None
+
+    def plan(
+        self, matrix: ConnectivityMatrix, graph: Graph, work: Workload, memory_limit: Any = None
+    ) -> MatrixForm:
+        """Return the form of X that fits where this engine stores it; see :meth:`ConnectivityMatrix.plan`."""
+        return matrix.plan(graph, work, MemoryBudget.within(memory_limit))
 
     @abstractmethod
-    def load(self, X: sparse.csr_array) -> None:
-        """Take X as the residual R. The engine owns X's arrays from then on and may overwrite them."""
+    def load(self, source: MatrixSource, progress: ProgressCallback = silent) -> None:
+        """Build X from its source and store it as the residual R."""
 
-    def load_rows(self, source: RowSource, progress: Progress | None = None) -> None:
-        """Build X from a source of its rows, and take it as the residual R."""
-        self.load(collect_rows(source, progress))
-
-    def room(self) -> MemoryBudget:
-        """Return the memory that R and the factors may take where they live."""
-        return MemoryBudget.within()
-
-    def close(self) -> None:  # noqa: B027
-        """Give back what the engine holds outside of this process; it cannot be used afterwards."""
+    def close(self) -> None:  # noqa: B027  engines of this process have nothing to release
+        """Release what the engine holds outside of this process; it cannot be used afterwards."""
 
     def __enter__(self) -> Self:
         return self
@@ -78,12 +69,12 @@ class Engine(ABC):
     @property
     @abstractmethod
     def shape(self) -> tuple[int, int]:
-        """Rows and columns of R."""
+        """Shape of R."""
 
     @property
     @abstractmethod
     def dtype(self) -> np.dtype[Any]:
-        """Number type of R and of the factors."""
+        """Data type of R and of the factors."""
 
     @property
     @abstractmethod
@@ -93,52 +84,52 @@ class Engine(ABC):
     @property
     @abstractmethod
     def nnz(self) -> int:
-        """Positive entries of R."""
+        """Number of positive entries of R."""
 
     @abstractmethod
-    def begin(self, V: NDArray[Any]) -> Context:
-        """Start a level from this V (columns of R by components), with U = 0."""
+    def start_level(self, V: NDArray[Any]) -> None:
+        """Start a level from this V (columns of R by components) and U = 0."""
 
     @abstractmethod
-    def sweep(self, context: Context, inner: int) -> Pass:
-        """Update U by ``inner`` HALS sweeps of each row against V, then form ``R^T U``: one pass over R."""
+    def step(self, inner_sweeps: int) -> PassResult:
+        """Run one pass over R: HALS sweeps of each row of U against V, ``R^T U``, then HALS sweeps of V."""
 
     @abstractmethod
-    def update(self, context: Context, swept: Pass, inner: int) -> float:
-        """Update V (and its Gram matrix) by ``inner`` HALS sweeps against the pass; returns ``<R^T U, V>``."""
+    def accept(self, extrapolation: float) -> None:
+        """Accept U and V, then extrapolate: ``V <- max(V + extrapolation (V - V accepted before), 0)``."""
 
     @abstractmethod
-    def extrapolate(self, context: Context, step: float) -> None:
-        """Accept U and V, and move on from V: ``V <- max(V + step (V - V accepted before), 0)``."""
+    def revert(self) -> None:
+        """Return to the U and V that were last accepted."""
 
     @abstractmethod
-    def retreat(self, context: Context) -> None:
-        """Go back to the U and V that were last accepted."""
+    def gram_v(self) -> NDArray[np.float64]:
+        """Return ``V^T V`` of the current V, in float64; it may be padded with zeros."""
 
     @abstractmethod
-    def reseed(self, context: Context, component: int, values: NDArray[Any]) -> None:
-        """Give one component of V new values."""
+    def reseed(self, component: int, values: NDArray[Any]) -> None:
+        """Replace one component of V."""
 
     @abstractmethod
-    def scale(self, context: Context, ratio: NDArray[np.float64]) -> None:
-        """Multiply each column of U by its ratio and divide that of V by it; where it is 0, both become 0."""
+    def rescale(self, ratio: NDArray[np.float64]) -> None:
+        """Multiply each column of U by its ratio and divide that of V by it; both become 0 where the ratio is 0."""
 
     @abstractmethod
-    def deflate(self, context: Context) -> None:
-        """End the level: ``R <- max(R - U V, 0)``; entries that became 0 are dropped.
+    def factors(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the level's U and V as host arrays without padding; called before the level is deflated."""
 
-        The factors are those that :meth:`collect` returned, so that whoever keeps them can repeat it.
+    @abstractmethod
+    def deflate(self) -> None:
+        """End the level: ``R <- max(R - U V^T, 0)``; entries that become 0 are dropped.
+
+        U and V are those that :meth:`factors` returned, so that a stored level can be replayed.
         """
 
     @abstractmethod
     def replay(self, U: NDArray[Any], V: NDArray[Any]) -> None:
-        """Deflate R by the factors of a level that was found before, as :meth:`collect` returned them."""
-
-    @abstractmethod
-    def collect(self, context: Context) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the level's U and V as host arrays without padding; called before the level is deflated."""
+        """Deflate R by the factors of an earlier level, as :meth:`factors` returned them."""
 
 
 def inverse_ratio(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what V is multiplied by where U is multiplied by ``ratio``; see :meth:`Engine.scale`."""
+    """Return the factor of V's columns that belongs to ``ratio``; see :meth:`Engine.rescale`."""
     return np.divide(1, ratio, out=np.zeros_like(ratio), where=ratio > 0)

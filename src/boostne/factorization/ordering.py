@@ -1,8 +1,8 @@
-"""The order in which the nodes of a large graph are worked on.
+"""Graphs with many nodes are reordered by community for cache locality.
 
-A pass over X reads the rows of V that its columns name. Beyond a cache's size each of them is a wait for memory, unless
-neighbors in the graph are neighbors in memory: so nodes are sorted by community, found by label propagation. The
-result is the same up to rounding, and up to which of equal entries a pruned row keeps; only its making is quicker.
+A pass over X reads the rows of V that its columns name. Once V outgrows the cache, each of them is a cache miss unless
+neighbors in the graph are close in memory, so nodes are sorted by community, found by label propagation. The result is
+the same up to rounding, and up to which of several equal entries a pruned row keeps.
 """
 
 from dataclasses import dataclass, field
@@ -11,55 +11,70 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.graph import Graph
-from boostne.kernels import Kernels
+from boostne.kernels import Kernels, get_kernels
+from boostne.kernels.csr_graph import CSRGraph
+from boostne.progress import Progress, ProgressCallback, silent
 
-ORDERED_FROM = 50_000  # nodes; below that V fits a cache as it is
-LARGEST_COMMUNITY = 1 << 14  # nodes: with 64 bytes each, their rows of V fit the cache of one core
-ROUNDS = 10
-SETTLED = 0.01  # of the nodes that change their community in a round
+REORDER_NODES = 50_000  # below this V fits into the cache in any order
+MAX_COMMUNITY = 1 << 14  # nodes: with 64 bytes each, their rows of V fit the cache of one core
+MAX_ROUNDS = 10
+CONVERGED = 0.01  # label propagation stops when fewer nodes than this share change their community
 
 Positions = NDArray[np.int64] | slice
 
 
 @dataclass(frozen=True)
-class Ordered:
-    """A graph, and where each of its nodes was in the graph that it was made of.
+class ReorderedGraph:
+    """A graph, and where its nodes were in the original.
 
     Attributes
     ----------
     graph : Graph
-    rows : ndarray of int or slice
-        ``original.nodes[rows]`` are the nodes of the graph; a slice of everything where they stayed.
-    back : ndarray of int or slice
-        ``graph.nodes[back]`` are the nodes of the original.
+    order : ndarray of int or slice
+        ``original.nodes[order]`` are the nodes of the graph; a full slice if it was not reordered.
+    inverse : ndarray of int or slice
+        ``graph.nodes[inverse]`` are the nodes of the original.
     """
 
     graph: Graph
-    rows: Positions = field(default_factory=lambda: slice(None))
-    back: Positions = field(default_factory=lambda: slice(None))
+    order: Positions = field(default_factory=lambda: slice(None))
+    inverse: Positions = field(default_factory=lambda: slice(None))
 
     @property
     def nbytes(self) -> int:
-        """Memory that the graph takes beside the original."""
-        if isinstance(self.rows, slice):
+        """Memory beyond that of the original graph."""
+        if isinstance(self.order, slice):
             return 0
         A = self.graph.adjacency
-        parts = (A.data, A.indices, A.indptr, self.graph.nodes, self.rows, self.rows)
-        return sum(part.nbytes for part in parts)
+        arrays = (A.data, A.indices, A.indptr, self.graph.nodes, self.order, self.order)
+        return sum(array.nbytes for array in arrays)
 
 
-def by_community(graph: Graph, kernels: Kernels) -> Ordered:
-    """Sort the nodes of an undirected graph by community, those of one community as they were."""
+def reorder(
+    graph: Graph, *, reorderable: bool, threads: int | None, progress: ProgressCallback = silent
+) -> ReorderedGraph:
+    """Reorder a graph with many nodes by community, unless its matrix depends on their order."""
+    if graph.n_nodes < REORDER_NODES or not reorderable:
+        return ReorderedGraph(graph)
+    progress(Progress("connectivity", 0.0, "sorting nodes by community"))
+    return by_community(graph, get_kernels(threads=threads))
+
+
+def by_community(graph: Graph, kernels: Kernels) -> ReorderedGraph:
+    """Sort the nodes of an undirected graph by community; within a community they keep their order."""
     A = graph.adjacency
-    communities = kernels.communities(
+    arrays = CSRGraph(
         A.indptr.astype(np.int64),
         A.indices.astype(np.int32, copy=False),
         A.data.astype(np.float32, copy=False) if graph.weighted else None,
-        most=LARGEST_COMMUNITY,
-        rounds=ROUNDS,
-        settled=int(SETTLED * graph.n_nodes),
+    )
+    communities = kernels.communities(
+        arrays,
+        max_size=MAX_COMMUNITY,
+        max_rounds=MAX_ROUNDS,
+        tolerated_changes=int(CONVERGED * graph.n_nodes),
     )
     order = np.argsort(communities, kind="stable")
-    back = np.empty_like(order)
-    back[order] = np.arange(len(order))
-    return Ordered(Graph(A[order][:, order], graph.nodes[order]), order, back)
+    inverse = np.empty_like(order)
+    inverse[order] = np.arange(len(order))
+    return ReorderedGraph(graph.permuted(order), order, inverse)

@@ -7,12 +7,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.edges import first_bad_weight
-from boostne.errors import FileFormatError, ParameterError
+from boostne.edges import find_invalid_weight
+from boostne.errors import FileFormatError, GraphError, ParameterError
 from boostne.graph import Duplicates, Graph, SelfLoops, logger
 from boostne.interop import choose_columns
 from boostne.io.text import SAMPLE, TextFile, has_header, read_text
-from boostne.node_ids import encode_text
+from boostne.node_ids import encode_text_ids
 
 # A column's name, or its place counted from 0.
 Column = str | int
@@ -47,15 +47,18 @@ def read_edgelist(
     table = _parse(text, layout)
     if not table.num_rows:
         raise FileFormatError(f"{path}: a header but no edges")
-    ids, (u, v) = encode_text(table[str(layout.source)], table[str(layout.target)])
+    ids, (u, v) = encode_text_ids(table[str(layout.source)], table[str(layout.target)])
     if ids.dtype.kind != "i" and ids[0] == "":  # sorted: an empty id comes first
         raise _explain(text, layout, "an empty node id")
     weights = None if layout.weight is None else np.asarray(table[str(layout.weight)])
-    if weights is not None:
-        _check_weights(weights, text, layout)
-    return Graph.from_indices(
-        ids, u, v, weights, directed=bool(directed), duplicates=duplicates, self_loops=self_loops
-    )
+    try:
+        return Graph.from_indices(
+            ids, u, v, weights, directed=bool(directed), duplicates=duplicates, self_loops=self_loops
+        )
+    except GraphError:
+        if weights is not None:
+            _check_weights(weights, text, layout)  # names the line
+        raise
 
 
 def read_adjlist(
@@ -75,7 +78,9 @@ def read_adjlist(
             raise text.error(number, "an empty node id: two delimiters follow each other")
         rows.append(fields)
     counts = [len(row) - 1 for row in rows]
-    ids, (heads, tails) = encode_text([row[0] for row in rows], [node for row in rows for node in row[1:]])
+    ids, (heads, tails) = encode_text_ids(
+        [row[0] for row in rows], [node for row in rows for node in row[1:]]
+    )
     return Graph.from_indices(
         ids,
         np.repeat(heads, counts),
@@ -158,7 +163,7 @@ def _parse(text: TextFile, layout: _Layout) -> Any:
 
 
 def _check_weights(weights: NDArray[Any], text: TextFile, layout: _Layout) -> None:
-    bad = first_bad_weight(weights)
+    bad = find_invalid_weight(weights)
     if bad is not None:
         position, problem = bad
         number, _ = next(islice(text.rows(), position + layout.header, None))

@@ -11,14 +11,14 @@ import numpy as np
 from boostne.embedding import Embedding
 from boostne.errors import FileFormatError
 from boostne.io.atomic import atomic_path
-from boostne.io.embedding_ids import IdType, as_hashable, decode_ids, encode_ids, ids_from_text
+from boostne.io.embedding_ids import IdType, as_hashable, ids_from_json, ids_from_text, ids_to_json
 
 
 def write_npz(embedding: Embedding, path: Path) -> None:
     """Write the arrays ``nodes``, ``vectors`` and ``levels``, none of them pickled."""
     arrays: dict[str, Any] = {"vectors": embedding.vectors, "levels": embedding.levels}
     if embedding.nodes.dtype.kind == "O":  # NumPy would pickle objects
-        arrays |= {"nodes": np.array(encode_ids(embedding.nodes)), "nodes_encoding": np.array("json")}
+        arrays |= {"nodes": np.array(ids_to_json(embedding.nodes)), "nodes_encoding": np.array("json")}
     else:
         arrays["nodes"] = embedding.nodes
     with path.open("wb") as file:
@@ -33,7 +33,7 @@ def read_npz(path: Path) -> Embedding:
             raise FileFormatError(
                 f"{path}: lacks the array {sorted(missing)[0]!r}; it holds {', '.join(arrays)}"
             )
-        nodes = decode_ids(arrays["nodes"].tolist()) if "nodes_encoding" in arrays else arrays["nodes"]
+        nodes = ids_from_json(arrays["nodes"].tolist()) if "nodes_encoding" in arrays else arrays["nodes"]
         return Embedding(nodes, arrays["vectors"], arrays.get("levels"))
 
 
@@ -46,7 +46,7 @@ def write_npy(embedding: Embedding, path: Path) -> None:
 def write_npy_ids(embedding: Embedding, path: Path, vectors: Path) -> None:
     """Write ids and levels beside `path`, with the checksum of the file `vectors` that they belong to."""
     content = {
-        "nodes": [json.loads(text) for text in encode_ids(embedding.nodes)],
+        "nodes": [json.loads(text) for text in ids_to_json(embedding.nodes)],
         "levels": embedding.levels.tolist(),
         "sha256": _sha256(vectors),
     }

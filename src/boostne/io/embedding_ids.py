@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from boostne.embedding import Embedding
 from boostne.errors import ParameterError
-from boostne.node_ids import as_ids, show, type_text
+from boostne.node_ids import as_ids, format_ids, parse_ids
 
 IdType = Literal["auto", "int", "str"]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def encode_ids(nodes: NDArray[Any]) -> list[str]:
+def ids_to_json(nodes: NDArray[Any]) -> list[str]:
     """Write ids of mixed types as JSON; a tuple becomes an array."""
     try:
         return [json.dumps(node) for node in nodes.tolist()]
@@ -27,8 +27,8 @@ def encode_ids(nodes: NDArray[Any]) -> list[str]:
         ) from error
 
 
-def decode_ids(encoded: Iterable[str]) -> NDArray[Any]:
-    """Read what :func:`encode_ids` wrote."""
+def ids_from_json(encoded: Iterable[str]) -> NDArray[Any]:
+    """Read what :func:`ids_to_json` wrote."""
     return as_ids(as_hashable(json.loads(text)) for text in encoded)
 
 
@@ -56,16 +56,16 @@ def check_text_ids(embedding: Embedding, suffix: str) -> None:
         raise ParameterError(
             f"{suffix} files hold ids that are all integers or all strings; save as .npz or .parquet"
         )
-    if nodes.dtype.kind == "U" and len(nodes) and type_text(nodes.tolist()).dtype.kind == "i":
+    if nodes.dtype.kind == "U" and len(nodes) and parse_ids(nodes.tolist()).dtype.kind == "i":
         warnings.warn(
-            f"these string ids look like integers ({show(nodes)}), and {suffix} files have no types: "
+            f"these string ids look like integers ({format_ids(nodes)}), and {suffix} files have no types: "
             'read the file with read_embedding(path, id_type="str"), or save as .npz or .parquet',
             stacklevel=3,
         )
 
 
 def ids_from_text(texts: list[str], id_type: IdType) -> NDArray[Any]:
-    """Give ids read from text the type that the caller asks for; see :func:`boostne.node_ids.type_text` for "auto"."""
+    """Give ids read from text the type that the caller asks for; see :func:`boostne.node_ids.parse_ids` for "auto"."""
     if id_type == "auto":
-        return type_text(texts)
+        return parse_ids(texts)
     return as_ids(texts if id_type == "str" else [int(text) for text in texts])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from boostne.embedding import Embedding, column_names
 from boostne.errors import ParameterError
-from boostne.io.embedding_ids import IdType, decode_ids, encode_ids, ids_from_text
+from boostne.io.embedding_ids import IdType, ids_from_json, ids_from_text, ids_to_json
 from boostne.node_ids import as_ids
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _tables(embedding: Embedding, dtype: Any) -> Iterator["pa.Table"]:
         metadata["boostne.nodes_encoding"] = "json"
     node_type = pa.int64() if embedding.nodes.dtype.kind == "i" else pa.string()
     for nodes, block in blocks_of_rows(embedding, dtype):
-        ids = pa.array(encode_ids(nodes) if mixed else nodes.tolist(), node_type)
+        ids = pa.array(ids_to_json(nodes) if mixed else nodes.tolist(), node_type)
         yield pa.table([ids, *map(pa.array, block.T.copy())], names=names).replace_schema_metadata(metadata)
 
 
@@ -89,7 +89,7 @@ def read_parquet(paths: Sequence[Path]) -> Embedding:
     nodes = table.column(place).to_pylist()
     levels = json.loads(metadata.get(b"boostne.levels", b"null"))
     return Embedding(
-        decode_ids(nodes) if b"boostne.nodes_encoding" in metadata else as_ids(nodes),
+        ids_from_json(nodes) if b"boostne.nodes_encoding" in metadata else as_ids(nodes),
         as_matrix(table.remove_column(place)),
         levels or _levels_of_columns(names[:place] + names[place + 1 :]),
     )

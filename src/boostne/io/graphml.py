@@ -8,7 +8,7 @@ from boostne.errors import BoostneError
 from boostne.graph import Duplicates, Graph, SelfLoops
 from boostne.interop import Weight, as_graph
 from boostne.io.files import open_binary
-from boostne.node_ids import as_ids, type_text
+from boostne.node_ids import as_ids, parse_ids
 
 
 def read_graphml(
@@ -34,7 +34,7 @@ def read_gml(
 
 def _named(graph: Graph, ids: list[Any]) -> Graph:
     text = all(isinstance(item, str) for item in ids)
-    return replace(graph, nodes=type_text(ids) if text else as_ids(ids))
+    return replace(graph, nodes=parse_ids(ids) if text else as_ids(ids))
 
 
 def _networkx() -> Any:

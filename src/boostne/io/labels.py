@@ -14,7 +14,7 @@ from boostne.io.files import own_options, reading, suffix_of
 from boostne.io.matrices import choose_variable, load_mat
 from boostne.io.text import SAMPLE, TextFile, has_header, read_text
 from boostne.labels import Labels, as_labels
-from boostne.node_ids import encode_text
+from boostne.node_ids import encode_text_ids
 from boostne.validation import check_choice
 
 _PAIR = 2
@@ -84,8 +84,8 @@ def _read_lines(path: Path, *, delimiter: str | None, comments: str | None, head
             f"{path}: no labels: each line has one column; see delimiter=, or format='communities', "
             "which reads the nodes of one label per line"
         )
-    ids, (heads,) = encode_text(nodes)
-    classes, (columns,) = encode_text([label for several in labels for label in several])
+    ids, (heads,) = encode_text_ids(nodes)
+    classes, (columns,) = encode_text_ids([label for several in labels for label in several])
     return Labels.from_indices(ids, classes, np.repeat(heads, [len(several) for several in labels]), columns)
 
 
@@ -98,7 +98,7 @@ def _fields(number: int, row: list[str], text: TextFile) -> list[str]:
 
 def _read_communities(path: Path, *, delimiter: str | None, comments: str | None) -> Labels:
     rows = [[node for node in row if node] for _, row in read_text(path, delimiter, comments).rows()]
-    ids, (members,) = encode_text([node for row in rows for node in row])
+    ids, (members,) = encode_text_ids([node for row in rows for node in row])
     columns = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
     return Labels.from_indices(ids, np.arange(len(rows)), members, columns)
 

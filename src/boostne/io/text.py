@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from boostne.errors import FileFormatError, ParameterError
+from boostne.interop import ENDPOINT_COLUMNS
 from boostne.io.files import open_binary
 
 COMMENTS = "#%"
@@ -18,11 +19,7 @@ SAMPLE = 100
 
 _BLANK = " \t"
 _HEADERS = (
-    {"source", "target"},
-    {"src", "dst"},
-    {"from", "to"},
-    {"node1", "node2"},
-    {"fromnodeid", "tonodeid"},
+    *(set(pair) for pair in ENDPOINT_COLUMNS if pair != ("u", "v")),  # which may be node ids
     {"node", "label"},
     {"node", "class"},
     {"id", "label"},

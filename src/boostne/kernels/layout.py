@@ -18,7 +18,7 @@ MAX_CHUNK_ROWS = 1 << 14
 
 def tile_width(dtype: Any) -> int:
     """Return the number of values in a cache line: ``kTile`` in row_kernels.h."""
-    return ALIGNMENT // np.dtype(dtype).itemsize
+    return ALIGNMENT // int(np.dtype(dtype).itemsize)
 
 
 def round_up(n: int, multiple: int) -> int:

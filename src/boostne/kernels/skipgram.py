@@ -1,4 +1,4 @@
-"""What skip-gram's kernels work on: two matrices of vectors, the parts of the nodes, and tables to draw from."""
+"""Data structures of skip-gram training: the model, the partition of the nodes, and sampling tables."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -7,24 +7,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.kernels.native.bindings import aligned_empty
+from boostne.kernels.layout import aligned_empty, round_up, tile_width
 
-PADDING = 16  # float32 numbers in a cache line: kTile of row_kernels.h
 NODES_PER_PART = 256
 MAX_PARTS = 32
-SHARD_PAIRS = 256  # kShardPairs and kShards of skipgram.cpp
-SHARDS = 64
+SHARD_PAIRS = 256  # pairs per shard and part: kShardPairs in skipgram.cpp
+SHARDS = 64  # shards per group: kShards in skipgram.cpp
 MIN_GROUPS = 64
 NOISE_POWER = 0.75
-FULL = 2**32  # thresholds are compared with 32 random bits
+THRESHOLD_RANGE = 2**32  # thresholds are compared with 32 random bits
 
 
 @dataclass(frozen=True, eq=False)
 class AliasTable:
-    """Draws item i as often as its weight says, with one random number: Walker's method.
+    """Walker's alias method: draws an item in proportion to its weight, from one random number.
 
-    A place k is drawn uniformly; the item is k itself where 32 further bits are below ``threshold[k]``, and
-    ``alias[k]`` otherwise.
+    A slot k is drawn uniformly. The item is k if 32 further random bits are below ``threshold[k]``, and ``alias[k]``
+    otherwise.
     """
 
     threshold: NDArray[np.uint32]
@@ -32,34 +31,36 @@ class AliasTable:
 
     @classmethod
     def of(cls, weights: NDArray[Any]) -> "AliasTable":
-        """Make the table, without a loop.
+        """Build the table without a Python loop.
 
-        The items below the mean weight are served by those above it, both in their order. With D and E the
-        running sums of what the ones lack and the others can spare, an item that lacks is served by the first
-        whose E exceeds the D before it; one that has given more than it could spare is served by the next.
+        Items below the mean weight (takers) are filled up by items above it (givers), both in order. Let D and E be
+        the cumulative deficits and surpluses. A taker is served by the first giver whose E exceeds the D before the
+        taker; a giver that has given away more than its surplus is in turn served by the next giver.
         """
-        share = np.asarray(weights, np.float64) * (len(weights) / np.sum(weights, dtype=np.float64))
-        rich = share >= min(1.0, share.max())  # one at least, when rounding leaves all below the mean
+        relative = np.asarray(weights, np.float64) * (len(weights) / np.sum(weights, dtype=np.float64))
+        rich = relative >= min(
+            1.0, relative.max()
+        )  # at least one, even if rounding leaves all below the mean
         givers, takers = np.flatnonzero(rich), np.flatnonzero(~rich)
-        spare, lack = np.cumsum(share[givers] - 1), np.cumsum(1 - share[takers])
-        alias = np.arange(len(share), dtype=np.int32)
-        keep = np.ones(len(share))
-        before = np.concatenate([[0.0], lack[:-1]])[: len(takers)]
-        server = np.minimum(np.searchsorted(spare, before, side="right"), len(givers) - 1)
-        keep[takers] = share[takers]
+        surplus, deficit = np.cumsum(relative[givers] - 1), np.cumsum(1 - relative[takers])
+        alias = np.arange(len(relative), dtype=np.int32)
+        keep = np.ones(len(relative))
+        before = np.concatenate([[0.0], deficit[:-1]])[: len(takers)]
+        server = np.minimum(np.searchsorted(surplus, before, side="right"), len(givers) - 1)
+        keep[takers] = relative[takers]
         alias[takers] = givers[server]
-        over = np.searchsorted(lack, spare[:-1], side="left")
-        drained = np.flatnonzero(over < len(takers))  # rounding apart, all but the last
-        keep[givers[drained]] = 1 - (lack[over[drained]] - spare[drained])
+        exhausting = np.searchsorted(deficit, surplus[:-1], side="left")
+        drained = np.flatnonzero(exhausting < len(takers))  # up to rounding, all but the last
+        keep[givers[drained]] = 1 - (deficit[exhausting[drained]] - surplus[drained])
         alias[givers[drained]] = givers[drained + 1]
-        threshold = np.clip(keep * FULL, 0, FULL - 1).astype(np.uint32)
-        threshold[alias == np.arange(len(share))] = FULL - 1
+        threshold = np.clip(keep * THRESHOLD_RANGE, 0, THRESHOLD_RANGE - 1).astype(np.uint32)
+        threshold[alias == np.arange(len(relative))] = THRESHOLD_RANGE - 1
         return cls(threshold, alias)
 
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Edges to draw pairs from; ``table`` is None where all weights are equal."""
+    """Edges to sample pairs from; ``table`` is None if all weights are equal."""
 
     source: NDArray[np.int32]
     target: NDArray[np.int32]
@@ -68,14 +69,15 @@ class Edges:
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """Where negatives come from: the nodes in parts, and an alias table over each part.
+    """Distribution of negative samples: a partition of the nodes, with an alias table for each part.
 
     Attributes
     ----------
     part : int32 array
         Part of each node.
     cuts, node, threshold, alias : arrays
-        From ``cuts[p]`` on, the nodes of part p with their thresholds and aliases, which are nodes too.
+        The range ``cuts[p]`` to ``cuts[p + 1]`` of the others holds the nodes of part p, their thresholds and their
+        aliases, which are also nodes.
     """
 
     part: NDArray[np.int32]
@@ -91,7 +93,7 @@ class Noise:
 
     @classmethod
     def of(cls, frequencies: NDArray[Any], n_parts: int) -> "Noise":
-        """Deal the nodes to the parts, the frequent ones first; they are drawn by their frequencies' power 3/4."""
+        """Deal the nodes to the parts in order of frequency; they are drawn by frequency to the power of 3/4."""
         weights = np.asarray(frequencies, np.float64) ** NOISE_POWER
         part = np.empty(len(weights), np.int32)
         part[np.argsort(-weights, kind="stable")] = np.arange(len(weights)) % n_parts
@@ -100,7 +102,7 @@ class Noise:
         threshold, alias = np.empty(len(weights), np.uint32), np.empty(len(weights), np.int32)
         for first, last in pairwise(cuts):
             members = node[first:last]
-            # A part that no edge leads to is never asked, but must have a table.
+            # A part without incoming edges is never sampled but needs a table.
             table = AliasTable.of(weights[members] if weights[members].any() else np.ones(len(members)))
             threshold[first:last], alias[first:last] = table.threshold, members[table.alias]
         return cls(part, cuts, node, threshold, alias)
@@ -108,16 +110,16 @@ class Noise:
 
 @dataclass(frozen=True, eq=False)
 class SkipGram:
-    """A model under training.
+    """A skip-gram model.
 
     Attributes
     ----------
     vectors, contexts : float32 arrays of n rows
-        U and V, padded with columns of zeros. They may be the same array.
+        U and V, padded with zero columns. They may be the same array.
     noise : Noise
-        Where negatives come from.
+        Distribution of negative samples.
     negative : int
-        Negatives drawn for each pair.
+        Number of negative samples per pair.
     """
 
     vectors: NDArray[np.float32]
@@ -129,23 +131,23 @@ class SkipGram:
     def start(
         cls, noise: Noise, dimensions: int, *, negative: int, shared: bool = False, seed: int
     ) -> "SkipGram":
-        """Make a model as gensim starts it: random numbers between -1/d and 1/d as vectors, and contexts of zero.
+        """Initialize a model like gensim: vectors uniform in [-1/d, 1/d), contexts zero.
 
         Parameters
         ----------
         noise : Noise
-            Where negatives come from.
+            Distribution of negative samples.
         dimensions : int
             d, the length of a vector.
         negative : int
-            Negatives drawn for each pair.
+            Number of negative samples per pair.
         shared : bool
-            Whether the contexts are the vectors themselves.
+            Whether vectors and contexts are the same matrix.
         seed : int
-            Seed of the start.
+            Seed of the initial vectors.
         """
         n = len(noise.part)
-        width = -(-dimensions // PADDING) * PADDING
+        width = round_up(dimensions, tile_width(np.float32))
         vectors = aligned_empty((n, width), np.float32)
         vectors[:] = 0
         start = np.random.default_rng(seed).random((n, dimensions), np.float32)
@@ -158,11 +160,11 @@ class SkipGram:
 
 
 def number_of_parts(n: int, pairs: int) -> int:
-    """Return into how many parts to cut n nodes for a training on some pairs: a power of two.
+    """Return the number of parts, a power of two, for training on ``pairs`` pairs of n nodes.
 
-    Parts must not be small, for negatives come from one at a time, nor the pairs that are held and sorted by part
-    (a group) a large share of all.
+    Parts must not be small, because the negative samples of a pair come from a single part. Groups, whose pairs are
+    held in memory and sorted by part, must be a small fraction of all pairs.
     """
-    group = SHARDS * SHARD_PAIRS  # pairs of a group, for each part
-    most = min(n // NODES_PER_PART, pairs // (MIN_GROUPS * group), MAX_PARTS)
-    return 1 << (max(most, 1).bit_length() - 1)
+    group = SHARDS * SHARD_PAIRS  # pairs per group and part
+    limit = min(n // NODES_PER_PART, pairs // (MIN_GROUPS * group), MAX_PARTS)
+    return 1 << (max(limit, 1).bit_length() - 1)

@@ -1,8 +1,7 @@
-"""The order in which sums over shards are added: a binary tree over the shards' numbers.
+"""Summation of shard results as a binary tree over the shard numbers.
 
-Shards 0 and 1 are added, 2 and 3, then both sums, and so on. A node of the tree depends on its own shards alone,
-so that it is the same number, bit for bit, wherever it was summed: by one thread, by several, or by workers that
-each hold some of the shards.
+Shards 0 and 1 are added, shards 2 and 3, then both sums, and so on. A node of the tree depends on its own shards only.
+Its sum is therefore the same, bit for bit, whether one thread, several threads or several workers computed it.
 """
 
 from dataclasses import dataclass
@@ -13,8 +12,8 @@ from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
-class Part:
-    """Sum over the shards ``index * 2**level`` to ``(index + 1) * 2**level - 1``: one node of the tree."""
+class PartialSum:
+    """One node of the tree: the sum over shards ``index * 2**level`` to ``(index + 1) * 2**level - 1``."""
 
     level: int
     index: int
@@ -22,7 +21,7 @@ class Part:
 
 
 def tree_nodes(first: int, count: int) -> list[tuple[int, int]]:
-    """Level and index of the largest nodes that a run of shards fills, in the order of the shards.
+    """Return level and index of the largest complete nodes over a range of shards, in shard order.
 
     >>> tree_nodes(0, 16), tree_nodes(3, 5)
     ([(4, 0)], [(0, 3), (2, 1)])
@@ -37,33 +36,35 @@ def tree_nodes(first: int, count: int) -> list[tuple[int, int]]:
     return nodes
 
 
-def most_nodes(first: int, count: int) -> int:
-    """Nodes that are waiting to be added at any time while a run of shards is summed in order."""
+def max_pending_nodes(first: int, count: int) -> int:
+    """Return the maximum number of incomplete nodes held while a range of shards is summed in order."""
     return max(len(tree_nodes(first, done)) for done in range(count + 1))
 
 
-def join(left: list[Part], right: list[Part]) -> list[Part]:
-    """Add what can be added of two neighboring runs of shards; neither is changed."""
-    parts: list[Part] = []
-    for part in [*left, *right]:
-        node = part
-        while node.index % 2 and parts and (parts[-1].level, parts[-1].index) == (node.level, node.index - 1):
-            node = Part(node.level + 1, node.index // 2, parts.pop().sum + node.sum)
-        parts.append(node)
-    return parts
+def merge_partials(left: list[PartialSum], right: list[PartialSum]) -> list[PartialSum]:
+    """Merge the partial sums of two adjacent ranges of shards; the inputs are not modified."""
+    merged: list[PartialSum] = []
+    for partial in [*left, *right]:
+        node = partial
+        while (
+            node.index % 2 and merged and (merged[-1].level, merged[-1].index) == (node.level, node.index - 1)
+        ):
+            node = PartialSum(node.level + 1, node.index // 2, merged.pop().sum + node.sum)
+        merged.append(node)
+    return merged
 
 
-def total(parts: list[Part]) -> NDArray[Any]:
-    """Return the sum over all shards of the matrix; where their number is no power of two, from the right."""
-    *others, last = parts
+def tree_sum(partials: list[PartialSum]) -> NDArray[Any]:
+    """Return the sum over all shards; incomplete subtrees are added from right to left."""
+    *others, last = partials
     result = last.sum
-    for part in reversed(others):
-        result = part.sum + result
+    for partial in reversed(others):
+        result = partial.sum + result
     return result
 
 
-def total_in_order(terms: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sum of one small array for each shard, added in their order."""
+def sequential_sum(terms: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sum over the first axis (one small array per shard), added in order."""
     result: NDArray[np.float64] = np.zeros(terms.shape[1:])
     for term in terms:
         result += term

@@ -1,34 +1,32 @@
-"""From a graph to its node connectivity matrix; one file for each family of the paper's section III.A."""
+"""Connectivity matrices: from a graph to rows of X. One file per family of the paper's section III.A."""
 
-from boostne.matrices.adjacency import adjacency, normalized_adjacency
-from boostne.matrices.deepwalk.exact import WalkColumns, exact_deepwalk
-from boostne.matrices.deepwalk.push import BoundedColumns, PushRows, push_deepwalk
-from boostne.matrices.deepwalk.spectral import component_eigenpairs, spectral_deepwalk, spectral_rows
-from boostne.matrices.grarep import StepRows, grarep
-from boostne.matrices.hope import adamic_adar, common_neighbors, hope, katz, rooted_pagerank
-from boostne.matrices.line import line
-from boostne.matrices.modularity import modularity
-from boostne.matrices.node2vec import node2vec
+from boostne.matrices.adjacency import AdjacencyMatrix, NormalizedAdjacencyMatrix
+from boostne.matrices.base import ConnectivityMatrix, MatrixForm
+from boostne.matrices.deepwalk.matrix import DeepWalkMatrix
+from boostne.matrices.explicit import ExplicitMatrix
+from boostne.matrices.grarep import GraRepMatrix
+from boostne.matrices.hope import AdamicAdarMatrix, CommonNeighborsMatrix, KatzMatrix, PageRankMatrix
+from boostne.matrices.line import LINEMatrix
+from boostne.matrices.node2vec import Node2VecMatrix
+from boostne.matrices.registry import MATRICES, as_connectivity
+from boostne.matrices.source import CSRSource, MatrixSource
 
 __all__ = [
-    "BoundedColumns",
-    "PushRows",
-    "StepRows",
-    "WalkColumns",
-    "adamic_adar",
-    "adjacency",
-    "common_neighbors",
-    "component_eigenpairs",
-    "exact_deepwalk",
-    "grarep",
-    "hope",
-    "katz",
-    "line",
-    "modularity",
-    "node2vec",
-    "normalized_adjacency",
-    "push_deepwalk",
-    "rooted_pagerank",
-    "spectral_deepwalk",
-    "spectral_rows",
+    "MATRICES",
+    "AdamicAdarMatrix",
+    "AdjacencyMatrix",
+    "CSRSource",
+    "CommonNeighborsMatrix",
+    "ConnectivityMatrix",
+    "DeepWalkMatrix",
+    "ExplicitMatrix",
+    "GraRepMatrix",
+    "KatzMatrix",
+    "LINEMatrix",
+    "MatrixForm",
+    "MatrixSource",
+    "Node2VecMatrix",
+    "NormalizedAdjacencyMatrix",
+    "PageRankMatrix",
+    "as_connectivity",
 ]

@@ -1,24 +1,36 @@
-"""The edges themselves, as they are (Graph Factorization) and normalized (Spectral Clustering)."""
+"""The adjacency matrix, as it is and normalized, and the transition matrix of a random walk."""
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from boostne.graph import Graph
+from boostne.kernels.csr_graph import TransitionGraph
+from boostne.matrices.base import SparseMatrix
 
 
-def adjacency(graph: Graph) -> sparse.csr_array:
-    """Return ``A``: entry (i, j) is the weight of the edge from i to j.
+class AdjacencyMatrix(SparseMatrix):
+    """``X = A``: the weights of the edges."""
 
-    It is the graph's own matrix, whose arrays are read-only.
-    """
-    return graph.adjacency
+    def build(self, graph: Graph) -> sparse.csr_array:
+        """Return a copy of A."""
+        return graph.adjacency.copy()
+
+
+class NormalizedAdjacencyMatrix(SparseMatrix):
+    """``X = D^-1/2 A D^-1/2``."""
+
+    def build(self, graph: Graph) -> sparse.csr_array:
+        """Return ``D^-1/2 A D^-1/2``."""
+        return normalized_adjacency(graph)
 
 
 def normalized_adjacency(graph: Graph) -> sparse.csr_array:
     """Return ``N = D^-1/2 A D^-1/2`` of an undirected graph, in float64; rows of isolated nodes are empty.
 
-    Its eigenvalues lie between -1 and 1; each connected component has the eigenvalue 1 once.
+    Its eigenvalues are between -1 and 1; each connected component contributes the eigenvalue 1 once.
     """
     root = sparse.diags_array(inverse_root_degrees(graph))
     return (root @ graph.adjacency.astype(np.float64) @ root).tocsr()
@@ -30,11 +42,26 @@ def inverse_root_degrees(graph: Graph) -> NDArray[np.float64]:
 
 
 def inverse_degrees(graph: Graph) -> NDArray[np.float64]:
-    """Return the diagonal of ``D^-1``, 0 for nodes that no edge leaves."""
-    degrees = graph.degrees
-    return np.divide(1, degrees, out=np.zeros_like(degrees), where=degrees > 0)
+    """Return the diagonal of ``D^-1``, 0 for nodes without outgoing edges."""
+    return reciprocal(graph.degrees)
+
+
+def reciprocal(values: NDArray[np.float64]) -> NDArray[Any]:
+    """Return ``1 / values``, 0 where a value is not positive."""
+    return np.divide(1, values, out=np.zeros_like(values), where=values > 0)
+
+
+def transition_graph(graph: Graph, dtype: np.dtype[Any]) -> TransitionGraph:
+    """Return the arrays of ``S = D^-1 A`` as the kernels take them."""
+    A = graph.adjacency
+    return TransitionGraph(
+        A.indptr.astype(np.int64, copy=False),
+        A.indices.astype(np.int32, copy=False),
+        A.data.astype(dtype, copy=False) if graph.weighted else None,
+        inverse_degrees(graph).astype(dtype),
+    )
 
 
 def transition(graph: Graph) -> sparse.csr_array:
-    """Return ``S = D^-1 A``, the chance of each step of a random walk, in float64."""
+    """Return ``S = D^-1 A``, the transition probabilities of a random walk, in float64."""
     return (sparse.diags_array(inverse_degrees(graph)) @ graph.adjacency.astype(np.float64)).tocsr()

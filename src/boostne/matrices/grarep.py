@@ -1,24 +1,78 @@
-"""GraRep's connectivity matrices: one for each number of steps that a random walk takes.
+"""GraRep's connectivity matrices: one for each number of steps of a random walk.
 
 ``X_p = max(Y_p, 0)``,  ``(Y_p)_ij = log( S^p_ij / Σ_t S^p_tj ) - log b``,  ``S = D^-1 A``.
 
-The powers of S fill up, so they are never held: a block of their rows is, made anew for each p.
+The powers of S fill up, so they are never stored: blocks of their rows are, computed from S for each p.
 """
 
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from boostne.budget import Workload
 from boostne.graph import Graph
-from boostne.kernels import get_kernels
-from boostne.matrices.adjacency import inverse_degrees, transition
-from boostne.matrices.deepwalk.exact import chunk_columns
-from boostne.matrices.source import KernelRows, Piece, Progress, collect_rows, row_by_row
+from boostne.kernels import Kernels, get_kernels
+from boostne.kernels.layout import chunk_columns
+from boostne.matrices.adjacency import transition, transition_graph
+from boostne.matrices.base import EXACT, ConnectivityMatrix, MatrixForm, RowSample, sample_rows
+from boostne.matrices.csr_builder import RowBlock, one_block_per_row
+from boostne.matrices.source import KernelSource
+from boostne.memory import MemoryBudget
+from boostne.validation import check_integer, check_number
+
+SAMPLED_ROWS, SAMPLED_BLOCKS = 16, 4
 
 
-class StepRows(KernelRows):
-    """Makes rows of ``X_p``.
+class GraRepMatrix(ConnectivityMatrix):
+    """``X = max( log( S^T_ij / Σ_t S^T_tj ) - log(b / n) , 0 )``: GraRep's matrix for walks of T steps.
+
+    Parameters
+    ----------
+    window : int, default=10
+        T, the number of steps.
+    negative : float, default=1.0
+        b; larger values keep fewer entries.
+    """
+
+    def __init__(self, *, window: int = 10, negative: float = 1.0) -> None:
+        self.window = window
+        self.negative = negative
+
+    def check(self) -> None:
+        """Raise ParameterError if a parameter is out of range."""
+        check_integer("window", self.window, 1)
+        check_number("negative", self.negative, 0, strict=True)
+
+    def source(
+        self,
+        graph: Graph,
+        form: MatrixForm = EXACT,  # noqa: ARG002
+        *,
+        dtype: Any,
+        seed: int = 0,  # noqa: ARG002
+        threads: int,
+    ) -> "StepSource":
+        """Return the rows; see :meth:`ConnectivityMatrix.source`."""
+        shift, kernels = self.negative / graph.n_nodes, get_kernels(threads=threads)
+        return StepSource(graph, self.window, shift=shift, dtype=dtype, kernels=kernels)
+
+    def plan(self, graph: Graph, work: Workload, budget: MemoryBudget) -> MatrixForm:
+        """Check that X fits; see :meth:`ConnectivityMatrix.plan`."""
+        n_entries = self.sample(graph, EXACT, work).n_entries
+        budget.check(
+            work.peak_bytes(n_entries),
+            f"embedding {work.n_nodes:,} nodes through X with about {n_entries:,} entries",
+            "Lower window or dimensions, or choose a sparser connectivity such as 'adjacency'.",
+        )
+        return EXACT
+
+    def sample(self, graph: Graph, form: MatrixForm, work: Workload) -> RowSample:
+        """Build some rows; see :meth:`ConnectivityMatrix.sample`."""
+        return self.source(graph, form, dtype=work.dtype, threads=work.threads).sample()
+
+
+class StepSource(KernelSource):
+    """Builds rows of ``X_p``.
 
     Parameters
     ----------
@@ -30,78 +84,42 @@ class StepRows(KernelRows):
         b; by default 1/n.
     dtype : numpy dtype
         float32 or float64.
-    threads : int, optional
-        By default every core. The rows do not depend on it.
+    kernels : Kernels, optional
+        By default the fastest available.
     """
 
     def __init__(
-        self, graph: Graph, step: int, *, shift: float | None, dtype: Any, threads: int | None = None
+        self,
+        graph: Graph,
+        step: int,
+        *,
+        shift: float | None = None,
+        dtype: Any,
+        kernels: Kernels | None = None,
     ) -> None:
-        A = graph.adjacency
-        self.n = graph.n_nodes
+        n = graph.n_nodes
+        self.shape = (n, n)
         self.dtype = np.dtype(dtype)
         self._step = step
-        self._indptr = A.indptr.astype(np.int64)
-        self._indices = A.indices.astype(np.int32)
-        self._weights = A.data.astype(self.dtype) if graph.weighted else None
-        inverse = inverse_degrees(graph)
-        self._inverse_degree = inverse.astype(self.dtype)
-        reached, S = np.ones(self.n), transition(graph)  # Σ_t S^p_tj
+        self._transition = transition_graph(graph, self.dtype)
+        reached, S = np.ones(n), transition(graph)  # Σ_t S^p_tj
         for _ in range(step):
             reached = S.T @ reached
-        b = 1 / self.n if shift is None else shift
-        # By the symmetry of A the kernel has S^p_ij as S^p_ji d_j / d_i.
-        to = np.divide(graph.degrees, b * reached, out=np.zeros(self.n), where=reached > 0)
-        self._to = to.astype(self.dtype)
-        self._kernels = get_kernels(threads=threads)
+        b = 1 / n if shift is None else shift
+        # A is symmetric, so the kernel computes S^p_ij as S^p_ji d_j / d_i.
+        column_scale = np.divide(graph.degrees, b * reached, out=np.zeros(n), where=reached > 0)
+        self._column_scale = column_scale.astype(self.dtype)
+        self._kernels = kernels
 
-    def __call__(self, rows: range) -> list[Piece]:
-        """Return the positive entries of the given rows, as columns and values."""
-        made = self.kernels.step_rows(
-            self._indptr,
-            self._indices,
-            self._weights,
-            self._inverse_degree,
-            (self._inverse_degree, self._to),
-            self._step,
-            rows,
-        )
-        return row_by_row(made)
+    def rows(self, rows: range) -> list[RowBlock]:
+        """Return the positive entries of some rows."""
+        scales = (self._transition.inverse_degree, self._column_scale)
+        return one_block_per_row(self.kernels.step_rows(self._transition, scales, self._step, rows))
 
     def chunk_rows(self) -> int:
-        """Return how many rows to ask for at a time."""
-        return chunk_columns(self.n, self.dtype, self.kernels.threads)
+        """Return how many rows to request at a time."""
+        return chunk_columns(self.shape[0], self.dtype, self.kernels.threads)
 
-
-def grarep(
-    graph: Graph,
-    step: int = 1,
-    *,
-    shift: float | None = None,
-    dtype: Any = np.float64,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> sparse.csr_array:
-    """Return ``X_p``, built by blocks of rows.
-
-    Parameters
-    ----------
-    graph : Graph
-        Undirected; weights count, isolated nodes get empty rows.
-    step : int, default=1
-        p.
-    shift : float, optional
-        b; by default 1/n.
-    dtype : numpy dtype
-        float32 or float64.
-    threads : int, optional
-        By default every core. The result does not depend on it.
-    progress : callable, optional
-        Called as ``progress(done, n)`` after each chunk of rows.
-
-    Returns
-    -------
-    csr_array of shape (n, n)
-        Non-negative; not symmetric.
-    """
-    return collect_rows(StepRows(graph, step, shift=shift, dtype=dtype, threads=threads), progress)
+    def sample(self) -> RowSample:
+        """Build a few rows, evenly spaced."""
+        return sample_rows(self, SAMPLED_ROWS, SAMPLED_BLOCKS)

@@ -1,7 +1,16 @@
-"""HOPE's proximities, ``M = M_g^-1 M_l``: Katz, rooted PageRank, common neighbors, Adamic-Adar.
+"""HOPE's similarities, ``M = M_g^-1 M_l``: Katz, rooted PageRank, common neighbors, Adamic-Adar.
 
-No inverse is formed. Where ``M_g = I - B`` with ``B >= 0``, a product with ``M_g^-1`` is the series
-``x + B x + B^2 x + …``, cut off where ``B^k`` no longer counts.
+================== ============ =========== =======================================================
+similarity         ``M_g``      ``M_l``     entry (i, j)
+================== ============ =========== =======================================================
+katz               I - β A      β A         walks from i to j, each step weighted by β
+pagerank           I - α S      (1 - α) I   probability that a walk from i stops at j; S = D^-1 A
+common-neighbors   I            A A         paths of two steps from i to j
+adamic-adar        I            A W A       the same, each divided by the degree of the middle node
+================== ============ =========== =======================================================
+
+No inverse is formed. With ``M_g = I - B`` and ``B >= 0``, a product with ``M_g^-1`` is the series
+``x + B x + B^2 x + …``, truncated when ``B^k`` is negligible.
 """
 
 from collections.abc import Callable
@@ -12,46 +21,160 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
+from boostne.budget import full_matrix_bytes
 from boostne.eigensolvers import Product, block_product, truncated_svd
 from boostne.errors import ParameterError
 from boostne.graph import Graph
-from boostne.matrices.adjacency import transition
-from boostne.validation import check_choice
+from boostne.matrices.adjacency import reciprocal, transition
+from boostne.matrices.base import EXACT, ConnectivityMatrix, MatrixForm, SparseMatrix
+from boostne.matrices.csr_builder import RowBlock, positive_entries
+from boostne.matrices.source import CSRSource, MatrixSource
+from boostne.memory import check_memory
+from boostne.validation import check_choice, check_number
 
 Similarity = Literal["katz", "pagerank", "common-neighbors", "adamic-adar"]
 SIMILARITIES: tuple[str, ...] = ("katz", "pagerank", "common-neighbors", "adamic-adar")
 
-SERIES_TOLERANCE = 1e-12  # of the largest row or column sum of B^k
-MOST_TERMS = 10_000
-OVERFLOW = 1e12  # row sums of B^k that large will not come down again
+SERIES_TOLERANCE = 1e-12  # bound on the largest row or column sum of B^k
+MAX_TERMS = 10_000
+DIVERGENCE = 1e12  # row sums of B^k this large will not decrease again
+CHUNK_ROWS = 64  # rows of an operator that are computed together
 
 
-def hope(
+class CommonNeighborsMatrix(SparseMatrix):
+    """``X = A A``: the number of common neighbors, weighted by both edges."""
+
+    def build(self, graph: Graph) -> sparse.csr_array:
+        """Return ``A A``."""
+        return common_neighbors(graph)
+
+
+class AdamicAdarMatrix(SparseMatrix):
+    """``X = A W A`` with ``W_tt = 1 / Σ_j (A_tj + A_jt)``: common neighbors, those of high degree counting less."""
+
+    def build(self, graph: Graph) -> sparse.csr_array:
+        """Return ``A W A``."""
+        return adamic_adar(graph)
+
+
+class KatzMatrix(ConnectivityMatrix):
+    """``X = (I - β A)^-1 β A``. It is dense, with about n² entries.
+
+    Parameters
+    ----------
+    beta : float, optional
+        β, below the inverse of the spectral radius of A; by default ``1 / (2 ||A||_2)``.
+    """
+
+    def __init__(self, *, beta: float | None = None) -> None:
+        self.beta = beta
+
+    def check(self) -> None:
+        """Raise ParameterError if a parameter is out of range."""
+        if self.beta is not None:
+            check_number("beta", self.beta, 0, strict=True)
+
+    def source(
+        self,
+        graph: Graph,
+        form: MatrixForm = EXACT,  # noqa: ARG002
+        *,
+        dtype: Any,
+        seed: int = 0,  # noqa: ARG002
+        threads: int | None = None,  # noqa: ARG002
+    ) -> "OperatorSource":
+        """Return the rows; see :meth:`ConnectivityMatrix.source`."""
+        return OperatorSource(katz(graph, self.beta), dtype)
+
+
+class PageRankMatrix(ConnectivityMatrix):
+    """``X = (1 - α) (I - α S)^-1`` with ``S = D^-1 A``. It is dense, with about n² entries.
+
+    Parameters
+    ----------
+    alpha : float, default=0.5
+        α, between 0 and 1: the probability that a walk continues.
+    """
+
+    def __init__(self, *, alpha: float = 0.5) -> None:
+        self.alpha = alpha
+
+    def check(self) -> None:
+        """Raise ParameterError if a parameter is out of range."""
+        check_alpha(self.alpha)
+
+    def source(
+        self,
+        graph: Graph,
+        form: MatrixForm = EXACT,  # noqa: ARG002
+        *,
+        dtype: Any,
+        seed: int = 0,  # noqa: ARG002
+        threads: int | None = None,  # noqa: ARG002
+    ) -> "OperatorSource":
+        """Return the rows; see :meth:`ConnectivityMatrix.source`."""
+        return OperatorSource(rooted_pagerank(graph, self.alpha), dtype)
+
+
+class OperatorSource(MatrixSource):
+    """Rows of a non-negative linear operator; pickled as the matrix of its entries.
+
+    Raises
+    ------
+    MemoryLimitError
+        If there is not enough memory for n² entries.
+    """
+
+    def __init__(self, operator: LinearOperator, dtype: Any) -> None:
+        self._operator = operator
+        self.shape = operator.shape
+        self.dtype = np.dtype(dtype)
+        check_memory(
+            self.nbytes,
+            f"{self.shape[0] ** 2:,} entries of this connectivity matrix",
+            "Use connectivity='adamic-adar', which is sparse, or the method HOPE, which needs no entries.",
+        )
+
+    def __reduce__(self) -> Any:
+        return CSRSource, (self.build()[0],)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of all entries, as if none were zero."""
+        return full_matrix_bytes(self.shape[0])
+
+    def rows(self, rows: range) -> list[RowBlock]:
+        """Return the positive entries of some rows."""
+        unit = np.zeros((self.shape[0], len(rows)))
+        unit[np.arange(rows.start, rows.stop), np.arange(len(rows))] = 1
+        return positive_entries(self._operator.rmatmat(unit).T.astype(self.dtype))
+
+    def chunk_rows(self) -> int:
+        """Return how many rows to request at a time."""
+        return CHUNK_ROWS
+
+    def with_threads(self, threads: int) -> "OperatorSource":  # noqa: ARG002
+        """Return the source itself: its products run on all cores."""
+        return self
+
+
+def similarity_matrix(
     graph: Graph, similarity: Similarity = "katz", *, beta: float | None = None, alpha: float = 0.5
 ) -> sparse.csr_array | LinearOperator:
-    """Return ``M = M_g^-1 M_l`` of a directed or undirected graph; entry (i, j) is how near j is to i.
-
-    ================== ============ =========== ==================================================
-    similarity         ``M_g``      ``M_l``     entry (i, j)
-    ================== ============ =========== ==================================================
-    katz               I - β A      β A         walks from i to j, a step counting β
-    pagerank           I - α S      (1 - α) I   chance that a walk from i ends at j; S = D^-1 A
-    common-neighbors  I            A A         paths of two steps from i to j
-    adamic-adar        I            A W A       the same, each over the degree of the node between
-    ================== ============ =========== ==================================================
+    """Return ``M = M_g^-1 M_l`` of a directed or undirected graph; entry (i, j) is the similarity of j to i.
 
     Parameters
     ----------
     graph : Graph
         Weights and direction count.
     similarity : str
-        Which of the four.
+        One of the four in the table above.
     beta : float, optional
         β of Katz, below ``1 / ρ(A)`` (the spectral radius); by default ``1 / (2 ||A||_2)``, which is at most
         half of that.
     alpha : float, default=0.5
-        α of rooted PageRank, between 0 and 1: the chance that a walk goes on. At a node that no edge leaves it
-        ends in any case.
+        α of rooted PageRank, between 0 and 1: the probability that a walk continues. At a node without outgoing edges
+        it always stops.
 
     Returns
     -------
@@ -66,12 +189,12 @@ def hope(
     return common_neighbors(graph) if similarity == "common-neighbors" else adamic_adar(graph)
 
 
-def of_eigenvalues(
+def eigenvalue_map(
     graph: Graph, similarity: Similarity, *, beta: float | None = None
 ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]] | None:
-    """Return f with ``M = f(A)``, where there is one: then M has the eigenvectors of A, and f of its eigenvalues.
+    """Return f with ``M = f(A)`` if there is one: M then has the eigenvectors of A.
 
-    That is so without direction for Katz, ``f(λ) = β λ / (1 - β λ)``, and for common neighbors, ``f(λ) = λ^2``.
+    For undirected graphs that is so for Katz, ``f(λ) = β λ / (1 - β λ)``, and common neighbors, ``f(λ) = λ^2``.
     """
     if graph.directed or similarity not in ("katz", "common-neighbors"):
         return None
@@ -82,33 +205,32 @@ def of_eigenvalues(
 
 
 def katz(graph: Graph, beta: float | None = None) -> LinearOperator:
-    """Return ``(I - β A)^-1 β A``; see :func:`hope`."""
+    """Return ``(I - β A)^-1 β A``; see :func:`similarity_matrix`."""
     rate, terms = _katz_series(graph, beta)
     B = graph.adjacency.astype(np.float64) * rate
-    times, back = block_product(B), block_product(B.T)
+    times, transposed_times = block_product(B), block_product(B.T)
     return _operator(
         lambda x: _series(times, times(x), terms),
-        lambda x: back(_series(back, x, terms)),
-        (graph.n_nodes,) * 2,
+        lambda x: transposed_times(_series(transposed_times, x, terms)),
+        B.shape,
     )
 
 
 def rooted_pagerank(graph: Graph, alpha: float = 0.5) -> LinearOperator:
-    """Return ``(1 - α) (I - α S)^-1``; see :func:`hope`."""
-    if not 0 < alpha < 1:
-        raise ParameterError(f"alpha must be above 0 and below 1; got {alpha!r}")
+    """Return ``(1 - α) (I - α S)^-1``; see :func:`similarity_matrix`."""
+    check_alpha(alpha)
     B = transition(graph) * alpha
-    terms = _terms(B, f"alpha must not be so near to 1 as {alpha!r}")
-    times, back = block_product(B), block_product(B.T)
+    terms = _n_terms(B, f"alpha must not be as close to 1 as {alpha!r}")
+    times, transposed_times = block_product(B), block_product(B.T)
     return _operator(
         lambda x: (1 - alpha) * _series(times, x, terms),
-        lambda x: (1 - alpha) * _series(back, x, terms),
-        (graph.n_nodes,) * 2,
+        lambda x: (1 - alpha) * _series(transposed_times, x, terms),
+        B.shape,
     )
 
 
 def common_neighbors(graph: Graph) -> sparse.csr_array:
-    """Return ``A A``: the nodes between i and j, counted by the weights of the two edges."""
+    """Return ``A A``: the number of nodes between i and j, weighted by both edges."""
     A = graph.adjacency.astype(np.float64)
     return (A @ A).tocsr()
 
@@ -119,21 +241,27 @@ def adamic_adar(graph: Graph) -> sparse.csr_array:
     This is HOPE's form. Adamic and Adar divide by the logarithm of the degree.
     """
     A = graph.adjacency.astype(np.float64)
-    both = graph.degrees + np.asarray(A.sum(axis=0))
-    W = sparse.diags_array(np.divide(1, both, out=np.zeros_like(both), where=both > 0))
+    W = sparse.diags_array(reciprocal(graph.degrees + np.asarray(A.sum(axis=0))))
     return (A @ W @ A).tocsr()
 
 
+def check_alpha(alpha: float) -> None:
+    """Raise ParameterError unless ``alpha`` is a probability between 0 and 1."""
+    check_number("alpha", alpha, 0, strict=True)
+    if not alpha < 1:
+        raise ParameterError(f"alpha must be above 0 and below 1; got {alpha!r}")
+
+
 def _katz_series(graph: Graph, beta: float | None) -> tuple[float, int]:
-    """Return β, and the terms of ``(I - β A)^-1`` that count; a series that does not end is refused."""
+    """Return β and the number of terms of ``(I - β A)^-1``; raise ParameterError if the series diverges."""
     A = graph.adjacency.astype(np.float64)
     if beta is None:
         _, (norm,), _ = truncated_svd(A, 1, seed=0)
         beta = 1 / (2 * norm) if norm else 1.0
-    terms = _terms(
+    terms = _n_terms(
         A * beta,
-        f"beta must be below 1 / ρ(A), the spectral radius of the adjacency, and not too near to it; got {beta:g}. "
-        "beta=None takes half of it or less",
+        f"beta must be below 1 / ρ(A), the spectral radius of the adjacency, and not too close to it; got {beta:g}. "
+        "beta=None uses at most half of it",
     )
     return beta, terms
 
@@ -157,17 +285,17 @@ def _series(times: Product, x: NDArray[np.float64], terms: int) -> NDArray[np.fl
     return total
 
 
-def _terms(B: sparse.csr_array, refusal: str) -> int:
-    """Return the k from which on ``B^k`` does not count.
+def _n_terms(B: sparse.csr_array, message: str) -> int:
+    """Return the smallest k with a negligible ``B^k``; raise ParameterError with a message if there is none.
 
     B is non-negative, so the largest entries of ``B^k 1`` and of its transpose are the norms of ``B^k``.
     """
     rows, columns = np.ones(B.shape[0]), np.ones(B.shape[0])
-    for k in range(MOST_TERMS):
+    for k in range(MAX_TERMS):
         largest = max(rows.max(), columns.max())
         if largest <= SERIES_TOLERANCE:
             return k
-        if not largest < OVERFLOW:
+        if not largest < DIVERGENCE:
             break
         rows, columns = B @ rows, B.T @ columns
-    raise ParameterError(refusal)
+    raise ParameterError(message)

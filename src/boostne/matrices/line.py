@@ -5,25 +5,30 @@ from scipy import sparse
 
 from boostne.graph import Graph
 from boostne.matrices.adjacency import inverse_degrees, transition
+from boostne.matrices.base import SparseMatrix
+from boostne.validation import check_number
 
 
-def line(graph: Graph, *, negative: float = 1.0) -> sparse.csr_array:
-    """Return ``X = log max( vol(G) / b · S D^-1 , 1 )`` of an undirected graph, with ``S = D^-1 A``.
+class LINEMatrix(SparseMatrix):
+    """``X = log max( vol(G) / b · S D^-1 , 1 )`` with ``S = D^-1 A``; entries only where the graph has edges.
 
     Parameters
     ----------
-    graph : Graph
-        Weights count; isolated nodes get empty rows.
     negative : float, default=1.0
-        b, the number of negative samples.
-
-    Returns
-    -------
-    csr_array of shape (n, n)
-        Non-negative, symmetric, in float64, with entries only where the graph has edges.
+        b, the number of negative samples; larger values keep fewer entries.
     """
-    scale = sparse.diags_array(graph.volume / negative * inverse_degrees(graph))
-    X = (transition(graph) @ scale).tocsr()
-    X.data = np.log(np.maximum(X.data, 1))
-    X.eliminate_zeros()
-    return X
+
+    def __init__(self, *, negative: float = 1.0) -> None:
+        self.negative = negative
+
+    def check(self) -> None:
+        """Raise ParameterError if a parameter is out of range."""
+        check_number("negative", self.negative, 0, strict=True)
+
+    def build(self, graph: Graph) -> sparse.csr_array:
+        """Return X of an undirected graph in float64; symmetric, with empty rows for isolated nodes."""
+        scale = sparse.diags_array(graph.volume / self.negative * inverse_degrees(graph))
+        X = (transition(graph) @ scale).tocsr()
+        X.data = np.log(np.maximum(X.data, 1))
+        X.eliminate_zeros()
+        return X

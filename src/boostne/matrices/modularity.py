@@ -1,4 +1,4 @@
-"""The modularity matrix, which Social Dimension takes apart."""
+"""The modularity matrix, which Social Dimension factorizes."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,8 @@ from boostne.graph import Graph
 def modularity(graph: Graph) -> LinearOperator:
     """Return ``B = A - d d^T / 2m`` of an undirected graph, with d the degrees and ``2m = vol(G)``.
 
-    Entry (i, j) is the weight between i and j beyond what their degrees alone would give; every row sums to 0.
-    The matrix is dense, so it comes as an operator: a sparse product and a product of rank one.
+    Entry (i, j) is the weight between i and j beyond what their degrees alone predict; every row sums to 0. The
+    matrix is dense, so it is returned as an operator: a sparse product plus one of rank one.
     """
     A = graph.adjacency.astype(np.float64)
     d, volume = graph.degrees, graph.volume

@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_array, check_non_negative
 
 from boostne.embedding import Embedding
 from boostne.errors import GraphError, ParameterError
-from boostne.factorization.checkpoint import matrix_sha256
 from boostne.graph import Graph
 from boostne.interop import as_graph
+from boostne.matrices.base import matrix_sha256
 from boostne.progress import ProgressCallback, silent
 
 

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from boostne.eigensolvers import outermost_eigenpairs, padded, truncated_svd
 from boostne.errors import ParameterError
 from boostne.graph import Graph
-from boostne.matrices import hope
-from boostne.matrices.hope import SIMILARITIES, Similarity, of_eigenvalues
+from boostne.matrices.hope import SIMILARITIES, Similarity, eigenvalue_map, similarity_matrix
 from boostne.models.base import Capabilities
 from boostne.models.connected_base import ConnectedEmbedder
 from boostne.progress import Progress, ProgressCallback
@@ -28,7 +27,7 @@ class HOPE(ConnectedEmbedder):
         d, the length of each vector; even.
     similarity : {"katz", "pagerank", "common-neighbors", "adamic-adar"}, default="katz"
         The proximity: ``(I - β A)^-1 β A``, ``(1 - α) (I - α S)^-1``, ``A A`` or ``A W A``; see
-        :func:`boostne.matrices.hope`.
+        :mod:`boostne.matrices.hope`.
     beta : float, optional
         β of "katz", below ``1 / ρ(A)``; by default ``1 / (2 ||A||)``.
     alpha : float, default=0.5
@@ -129,9 +128,9 @@ class HOPE(ConnectedEmbedder):
 
     def _triplets(self, graph: Graph, count: int, seed: int) -> tuple[NDArray[Any], ...]:
         """Return singular triplets of M, derived from eigenpairs of A if M = f(A), which is ten times as fast."""
-        f = of_eigenvalues(graph, self.similarity, beta=self.beta)
+        f = eigenvalue_map(graph, self.similarity, beta=self.beta)
         if f is None:
-            M = hope(graph, self.similarity, beta=self.beta, alpha=self.alpha)
+            M = similarity_matrix(graph, self.similarity, beta=self.beta, alpha=self.alpha)
             return truncated_svd(M, count, seed=seed)
         # |f| is monotone on either side of zero, so its largest values are at the ends of the spectrum.
         values, vectors = outermost_eigenpairs(graph.adjacency.astype(np.float64), count, seed=seed)

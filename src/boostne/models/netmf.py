@@ -1,23 +1,23 @@
-"""NetMF: DeepWalk's matrix in one factorization."""
+"""NetMF: one factorization of DeepWalk's matrix."""
 
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from boostne.budget import Estimate
 from boostne.eigensolvers import truncated_svd
 from boostne.errors import ParameterError
-from boostne.factorization.estimate import Estimate
+from boostne.factorization.ordering import ReorderedGraph
 from boostne.graph import Graph
-from boostne.models.base import Capabilities, NodeEmbedder
-from boostne.models.boostne import BoostNE
-from boostne.models.walk_matrix import Form
-from boostne.progress import Progress, ProgressCallback, silent
-from boostne.validation import check_choice, check_integer, seed_from
+from boostne.matrices import ConnectivityMatrix
+from boostne.models.base import Capabilities
+from boostne.models.factorization_base import FactorizationEmbedder
+from boostne.progress import Progress, ProgressCallback
+from boostne.validation import check_choice, seed_from
 
 
-class NetMF(NodeEmbedder):
+class NetMF(FactorizationEmbedder):
     """Network embedding as matrix factorization.
 
     ``X = log max( vol(G) / (b T) · (S + … + S^T) D^-1 , 1 )``,  ``S = D^-1 A``;  the embedding is the U of
@@ -29,43 +29,35 @@ class NetMF(NodeEmbedder):
     dimensions : int, default=128
         d, the length of a vector.
     factorization : {"nmf", "svd"}, default="nmf"
-        "nmf" is BoostNE with one level, the rival that its paper has. "svd" is what NetMF's authors do.
-    window : int, default=10
-        T, the longest random walk that counts.
-    negative : float, default=1.0
-        b, the number of negative samples; larger values keep fewer entries of X.
-    approximation : {"auto", "exact", "spectral", "push"}, default="auto"
-        Form of X. "exact" builds it as it stands, "spectral" from the leading eigenpairs, "push" keeps the strongest
-        entries of each row. "auto" is "exact" where that fits into memory, and "push" where it does not.
-    eigenpairs : int, default=256
-        h, for the spectral form; above the number of connected components.
-    epsilon, max_per_row : float and int, optional
-        For the pruned form: ε, and the entries of a row at most; see :class:`BoostNE`.
+        "nmf" is BoostNE with one level, the baseline of its paper. "svd" is NetMF as published.
+    connectivity : str, ConnectivityMatrix, matrix or callable, default="deepwalk"
+        X, by default DeepWalk's; as for :class:`BoostNE`.
+    window : int, optional
+        T, the longest random walk, for a connectivity given by name; by default 10.
     memory_limit : int or str, optional
-        Most memory that the whole process may take, such as "2GB"; see :class:`BoostNE`.
+        Limit on the memory of the whole process, such as "2GB"; see :class:`BoostNE`.
     tol : float, default=2e-4
-        For "nmf": it ends when a pass over X lowers the objective by less than this share of ``||X||^2``.
+        For "nmf": stop when a pass over X lowers the objective by less than this share of ``||X||^2``.
     max_iter : int, default=100
-        For "nmf": passes at most.
+        For "nmf": largest number of passes.
     dtype : {"float32", "float64"}, default="float32"
-        Precision of X and of the vectors; singular vectors are found in float64.
+        Precision of X and of the vectors; singular vectors are computed in float64.
     threads : int, optional
-        Threads to use; by default every core. The result is the same, bit for bit, for any number.
+        Number of threads; by default all. The result has the same bits for any number.
     random_state : int, Generator, RandomState or None, default=0
-        Seed of the factorization's start.
+        Seed of the initial factors.
 
     Attributes
     ----------
     embedding_ : Embedding
         Vectors (n, d) with the ids of their nodes.
     context_ : ndarray of shape (n, d)
-        The other factor: ``embedding_.vectors @ context_.T`` comes nearest to X.
+        The other factor: ``embedding_.vectors @ context_.T`` approximates X.
 
     Notes
     -----
-    **Differences from the paper.** In the form "svd", none from NetMF's: exactly for small windows, from
-    eigenpairs for large ones. The paper on BoostNE has it as a single non-negative factorization; for that see
-    what :class:`BoostNE` says of its solver.
+    **Differences from the paper.** With "svd", none: exact for small windows, from eigenpairs for large ones. The
+    BoostNE paper uses it with a single non-negative factorization; for the solver see :class:`BoostNE`.
 
     References
     ----------
@@ -87,17 +79,17 @@ class NetMF(NodeEmbedder):
         paper="Qiu et al. 2018",
     )
 
+    levels = 1
+    engine = "local"
+    checkpoint = None
+
     def __init__(
         self,
         dimensions: int = 128,
         *,
         factorization: Literal["nmf", "svd"] = "nmf",
-        window: int = 10,
-        negative: float = 1.0,
-        approximation: Form = "auto",
-        eigenpairs: int = 256,
-        epsilon: float | None = None,
-        max_per_row: int | None = None,
+        connectivity: Any = "deepwalk",
+        window: int | None = None,
         memory_limit: int | str | None = None,
         tol: float = 2e-4,
         max_iter: int = 100,
@@ -107,12 +99,8 @@ class NetMF(NodeEmbedder):
     ) -> None:
         self.dimensions = dimensions
         self.factorization = factorization
+        self.connectivity = connectivity
         self.window = window
-        self.negative = negative
-        self.approximation = approximation
-        self.eigenpairs = eigenpairs
-        self.epsilon = epsilon
-        self.max_per_row = max_per_row
         self.memory_limit = memory_limit
         self.tol = tol
         self.max_iter = max_iter
@@ -120,44 +108,33 @@ class NetMF(NodeEmbedder):
         self.threads = threads
         self.random_state = random_state
 
-    def connectivity_matrix(self, X: Any, *, progress: ProgressCallback = silent) -> sparse.csr_array:
-        """Return the connectivity matrix of a graph, as :meth:`fit` would factorize it."""
-        graph = self._check_graph(X)
-        return self._one_level(graph)._connectivity(graph, progress, seed_from(self.random_state))
-
     def estimate(self, X: Any) -> Estimate:
-        """Return the time and memory that :meth:`fit` will take; see :meth:`BoostNE.estimate`."""
+        """Estimate the time and memory of :meth:`fit`; see :meth:`BoostNE.estimate`."""
         if self.factorization != "nmf":
-            raise ParameterError(f"estimate() knows factorization='nmf' alone; got {self.factorization!r}")
-        graph = self._check_graph(X)
-        return self._one_level(graph).estimate(graph)
+            raise ParameterError(f"estimate() supports factorization='nmf' only; got {self.factorization!r}")
+        return super().estimate(X)
 
-    def _one_level(self, graph: Graph) -> BoostNE:
-        """Return BoostNE with one level and these parameters, which it checks."""
-        check_integer("dimensions", self.dimensions, 1)
+    def _check_parameters(self, graph: Graph) -> ConnectivityMatrix:
         check_choice("factorization", self.factorization, ("nmf", "svd"))
+        return super()._check_parameters(graph)
+
+    def _check_width(self, graph: Graph) -> None:
         if self.dimensions > graph.n_nodes:
             raise ParameterError(
-                f"NetMF finds no more dimensions than there are nodes: the graph has {graph.n_nodes}, and "
+                f"NetMF computes at most as many dimensions as there are nodes: the graph has {graph.n_nodes}, and "
                 f"dimensions={self.dimensions} is too many; lower dimensions"
             )
-        shared = {name: value for name, value in self.get_params().items() if name != "factorization"}
-        model = BoostNE(**shared, levels=1)
-        model._check_parameters(graph)
-        return model
 
-    def _fit(self, graph: Graph, report: ProgressCallback) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        model = self._one_level(graph)
-        if self.factorization == "nmf":
-            vectors, levels = model._fit(graph, report)
-            self.context_ = model.context_
-            return vectors, levels
+    def _fit(self, graph: Graph, progress: ProgressCallback) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        if self.factorization != "svd":
+            return super()._fit(graph, progress)
+        matrix = self._check_parameters(graph)
         seed = seed_from(self.random_state)
-        X = model._connectivity(graph, report, seed)
-        report(Progress("vectors", 0.0, f"{self.dimensions} singular vectors"))
+        _, X, _ = self._job(ReorderedGraph(graph), matrix, seed, progress=progress).build()
+        progress(Progress("vectors", 0.0, f"{self.dimensions} singular vectors"))
         U, s, V = truncated_svd(X, self.dimensions, seed=seed)
         root = np.sqrt(s)
-        empty = np.diff(X.indptr) == 0  # their entries are rounding
+        empty = np.diff(X.indptr) == 0  # their entries are rounding errors
         U[empty], V[empty] = 0, 0
         self.context_ = (V * root).astype(self.dtype)
         return (U * root).astype(self.dtype), np.array([self.dimensions])

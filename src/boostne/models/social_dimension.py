@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from boostne.eigensolvers import largest_eigenpairs
 from boostne.graph import Graph
-from boostne.matrices import modularity
+from boostne.matrices.modularity import modularity
 from boostne.models.base import Capabilities
 from boostne.models.connected_base import ConnectedEmbedder
 from boostne.progress import Progress, ProgressCallback

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from boostne.eigensolvers import signs
 from boostne.graph import Graph
-from boostne.matrices import component_eigenpairs
+from boostne.matrices.deepwalk.spectral import component_eigenpairs
 from boostne.models.base import Capabilities
 from boostne.models.connected_base import ConnectedEmbedder
 from boostne.progress import Progress, ProgressCallback

@@ -1,4 +1,4 @@
-"""Rows of the residual on a device: as a dense matrix, or as a sparse one beside its transpose."""
+"""Rows of the residual on a device: stored dense, or sparse together with their transpose."""
 
 from abc import ABC, abstractmethod
 
@@ -7,20 +7,20 @@ import torch
 from boostne.kernels.cuda import operations as gpu
 from boostne.kernels.cuda.operations import CSR, Tensor
 
-ALIGN = 32  # numbers to which a dense row is padded, so that each begins on a boundary of the memory
+ALIGN = 32  # dense rows are padded to a multiple of this, so that each starts on a memory boundary
 
 
-class Block(ABC):
-    """Some rows of R, in memory that stays where it is.
+class DeviceBlock(ABC):
+    """Some rows of R at a fixed address.
 
     Attributes
     ----------
     n_rows : int
-        How many.
+        Number of rows.
     parts, transposed_parts : int
-        Parts in which the products are left, to be added by whoever reads them.
+        Parts into which the products are split; the caller adds them.
     nnz : int
-        Positive entries.
+        Number of positive entries.
     norm2 : float
         Squared norm.
     """
@@ -44,8 +44,8 @@ class Block(ABC):
         """``R <- max(R - U V^T, 0)``."""
 
 
-class DenseBlock(Block):
-    """A dense matrix: the fastest to read unless most of it is 0."""
+class DenseBlock(DeviceBlock):
+    """A dense matrix: the fastest to read unless most entries are 0."""
 
     def __init__(self, R: Tensor) -> None:
         self.R = R
@@ -66,8 +66,8 @@ class DenseBlock(Block):
         self.norm2, self.nnz = gpu.dense_deflate(self.R, U, V)
 
 
-class SparseBlock(Block):
-    """A sparse matrix, and its transpose: ``R^T U`` from the matrix alone would need atomic additions."""
+class SparseBlock(DeviceBlock):
+    """A sparse matrix and its transpose: ``R^T U`` from the matrix alone would need atomic additions."""
 
     def __init__(self, R: CSR, transpose: CSR) -> None:
         self._R, self._transpose = R, transpose
@@ -77,14 +77,14 @@ class SparseBlock(Block):
 
     @classmethod
     def from_dense(cls, R: Tensor) -> "SparseBlock":
-        """Keep what is positive."""
+        """Store the positive entries of a dense matrix."""
         return cls(gpu.csr_from_dense(R), gpu.csr_from_dense(R.T.contiguous()))
 
     @classmethod
     def from_entries(
         cls, rows: Tensor, columns: Tensor, data: Tensor, shape: tuple[int, int]
     ) -> "SparseBlock":
-        """Sort the entries, which come row by row, both ways."""
+        """Sort entries, given row by row, by rows and by columns."""
         n, m = shape
         return cls(gpu.csr_from_entries(rows, columns, data, n), gpu.csr_from_entries(columns, rows, data, m))
 
@@ -97,13 +97,13 @@ class SparseBlock(Block):
         gpu.csr_matmul(self._transpose, U, out[0], add=True)
 
     def deflate(self, U: Tensor, V: Tensor) -> None:
-        """Subtract, and drop what became 0, from both."""
+        """Subtract and drop zeros, in the matrix and in its transpose."""
         norms = gpu.csr_deflate(self._R, U, V)
         gpu.csr_deflate(self._transpose, V, U)
         self.norm2, self.nnz = float(norms.sum()), self._R.nnz
 
 
 def dense_rows(n_rows: int, n_columns: int, dtype: torch.dtype, device: str) -> Tensor:
-    """Uninitialized rows, each on a boundary of the memory."""
+    """Return uninitialized rows, each starting on a memory boundary."""
     padded = -(-n_columns // ALIGN) * ALIGN
     return torch.empty(n_rows, padded, dtype=dtype, device=device)[:, :n_columns]

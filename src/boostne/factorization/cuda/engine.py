@@ -1,65 +1,51 @@
-"""The engine of a GPU: R in the card's memory, blocks of rows dense or sparse as suits them."""
+"""The engine of a GPU: R in device memory, in blocks of rows that are dense or sparse."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import wraps
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy import sparse
 
+from boostne.budget import Workload, device_residual_bytes
 from boostne.errors import EngineError, MemoryLimitError
-from boostne.factorization.cuda.blocks import Block, DenseBlock, SparseBlock, dense_rows
-from boostne.factorization.cuda.level import (
-    DeviceContext,
-    DevicePass,
-    Factors,
-    factors_of,
-    host_copy,
-    rows_of,
-)
-from boostne.factorization.engine import Context, Engine, Pass, inverse_ratio
+from boostne.factorization.cuda.blocks import DenseBlock, DeviceBlock, SparseBlock, dense_rows
+from boostne.factorization.cuda.level import DeviceLevel, blocks_with_rows, host_copy
+from boostne.factorization.engine import Engine, PassResult, inverse_ratio
+from boostne.graph import Graph
 from boostne.kernels.cuda.operations import Tensor
-from boostne.matrices.source import chunks
+from boostne.matrices import ConnectivityMatrix, MatrixForm, MatrixSource
+from boostne.matrices.csr_builder import chunks
+from boostne.matrices.source import DeviceRows
 from boostne.memory import available_memory, format_bytes
+from boostne.progress import Progress, ProgressCallback, silent
 
-BLOCK_ENTRIES = 1 << 28  # of a dense block, zeros included; what is made of one in passing is no larger
-DENSE_SHARE = 0.2  # of positive entries, above which a dense block is faster to read than a sparse one
-SAMPLE_ROWS = 128
-WIDTH = 16  # numbers to which the row of a factor is padded; a power of two, as Triton's tiles are
-INSTEAD = (
-    "Use engine='local', which needs the computer's own memory, or for DeepWalk's X approximation='push'."
-)
-
-
-class Rows(Protocol):
-    """A recipe for X: ``recipe(nodes, out)`` writes the rows of some nodes to a dense tensor."""
-
-    shape: tuple[int, int]
-    dtype: np.dtype[Any]
-
-    def __call__(self, nodes: NDArray[np.int64], out: Tensor) -> None:
-        """Write the rows of ``nodes``."""
+BLOCK_ENTRIES = 1 << 28  # of a dense block, zeros included; temporaries made of one are no larger
+DENSE_SHARE = 0.2  # of positive entries: above it a dense block is faster to read than a sparse one
+SAMPLED_ROWS = 128
+MIN_WIDTH = 16  # factors are padded to a power of two of at least this, as Triton's tiles require
+INSTEAD = "Use engine='local', which uses host memory, or for DeepWalk's X approximation='push'."
 
 
 def gpu_device() -> str:
-    """Return PyTorch's name of the GPU; an error where there is none."""
+    """Return PyTorch's name of the GPU; raise EngineError if there is none."""
     if not torch.cuda.is_available():
         raise EngineError(
-            f"engine='cuda' needs a GPU, and PyTorch {torch.__version__} sees none here; install a build of PyTorch "
-            "for your GPU (pytorch.org tells which), or use engine='local'"
+            f"engine='cuda' needs a GPU, and PyTorch {torch.__version__} finds none here; install a build of PyTorch "
+            "for your GPU (see pytorch.org), or use engine='local'"
         )
     if find_spec("triton") is None:
         raise EngineError(
-            "engine='cuda' needs Triton, which PyTorch brings along on Linux only: pip install triton where there is "
-            "a build of it, or use engine='local'"
+            "engine='cuda' needs Triton, which PyTorch installs on Linux only: pip install triton where a "
+            "build of it exists, or use engine='local'"
         )
     return "cuda"
 
 
-def _explained(method: Callable[..., Any]) -> Callable[..., Any]:
+def _explain_out_of_memory(method: Callable[..., Any]) -> Callable[..., Any]:
     """Turn PyTorch's out-of-memory error into ours."""
 
     @wraps(method)
@@ -67,92 +53,106 @@ def _explained(method: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return method(*args, **kwargs)
         except torch.OutOfMemoryError as error:
-            raise MemoryLimitError(f"the GPU's memory ran out ({error}). {INSTEAD}") from error
+            raise MemoryLimitError(f"the GPU ran out of memory ({error}). {INSTEAD}") from error
 
     return call
 
 
 class CudaEngine(Engine):
-    """Holds R on a GPU as blocks of rows.
+    """Stores R on a GPU as blocks of rows.
 
     Parameters
     ----------
     device : str, default="cuda"
-        PyTorch's name of the device; "cpu" runs the same code without a GPU, slowly.
+        Name of the device, as in PyTorch; "cpu" runs the same code without a GPU, slowly.
     block_entries : int
         Entries of a dense block, zeros included.
     dense_share : float
-        Share of positive entries above which a block is kept dense.
+        Share of positive entries above which a block is stored dense.
     """
+
+    name = "cuda"
 
     def __init__(
         self, device: str = "cuda", *, block_entries: int = BLOCK_ENTRIES, dense_share: float = DENSE_SHARE
     ) -> None:
-        self.device = device
-        self._blocks: list[Block] = []
-        self._factors: Factors | None = None
+        self._device = device
+        self._blocks: list[DeviceBlock] = []
+        self._level: DeviceLevel | None = None
         self._block_entries = block_entries
         self._dense_share = dense_share
 
     def describe(self) -> str:
-        """Name the device and its free memory."""
-        name = torch.cuda.get_device_name(self.device) if self.device != "cpu" else "cpu"
-        free = _free_memory(self.device)
+        """Return the name of the device and its free memory."""
+        name = torch.cuda.get_device_name(self._device) if self._device != "cpu" else "cpu"
+        free = _free_memory(self._device)
         return name if free is None else f"{name}, {format_bytes(free)} free"
 
-    @_explained
-    def load(self, X: sparse.csr_array) -> None:
-        """Copy X to the device; see :meth:`Engine.load`."""
-        self._take_form(X.shape, X.dtype)
-        dense = self._choose_dense(X.nnz)
+    def plan(
+        self, matrix: ConnectivityMatrix, graph: Graph, work: Workload, memory_limit: Any = None
+    ) -> MatrixForm:
+        """Prefer a form that is built on the device, whose memory :meth:`load` checks; see :meth:`Engine.plan`."""
+        return matrix.device_form or super().plan(matrix, graph, work, memory_limit)
+
+    @_explain_out_of_memory
+    def load(self, source: MatrixSource, progress: ProgressCallback = silent) -> None:
+        """Build X on the device, or on the host and copy it; see :meth:`Engine.load`."""
+        self._shape, self._dtype = source.shape, source.dtype
+        self._level = None
         self._blocks = []
-        for rows in self._spans(X, dense):
+        device_rows = source.device_rows(self._device)
+        if device_rows is None:
+            X, self.dropped_mass = source.build(progress)
+            self._copy(X)
+        else:
+            progress(Progress("connectivity", 0.0, "on the GPU"))
+            self._build(device_rows, progress)
+
+    def _copy(self, X: sparse.csr_array) -> None:
+        dense = self._choose_dense(X.nnz)
+        per_row = X.shape[1] if dense else max(1, int(np.diff(X.indptr).max(initial=0)))
+        for rows in chunks(range(X.shape[0]), max(1, self._block_entries // per_row)):
             part = X[rows.start : rows.stop]
             if dense:
                 R = self._empty(len(rows))
                 R.copy_(torch.from_numpy(part.toarray()))
                 self._blocks.append(DenseBlock(R))
             else:
-                at = np.repeat(np.arange(len(rows)), np.diff(part.indptr))
-                i, j, data = (torch.from_numpy(a).to(self.device) for a in (at, part.indices, part.data))
+                row = np.repeat(np.arange(len(rows)), np.diff(part.indptr))
+                i, j, data = (torch.from_numpy(a).to(self._device) for a in (row, part.indices, part.data))
                 self._blocks.append(SparseBlock.from_entries(i, j, data, part.shape))
 
-    @_explained
-    def build(self, recipe: Rows, progress: Callable[[int, int], None] | None = None) -> None:
-        """Build X on the device, block by block, and take it as the residual."""
-        self._take_form(recipe.shape, recipe.dtype)
-        n, m = recipe.shape
-        # Where X fits however full it is, each block may decide by what it holds; a sample would only cost time.
-        dense = None if self._fits_anyway() else self._choose_dense(self._expected_entries(recipe))
-        self._blocks = []
+    def _build(self, device_rows: DeviceRows, progress: ProgressCallback) -> None:
+        n, m = self._shape
+        # If X fits even when full, each block decides by its own entries and no sample is needed.
+        dense = None if self._fits_when_full() else self._choose_dense(self._sampled_entries(device_rows))
         for rows in chunks(range(n), max(1, self._block_entries // m)):
             R = self._empty(len(rows))
-            recipe(np.arange(rows.start, rows.stop), R)
-            self._blocks.append(self._block(R, dense))
-            if progress is not None:
-                progress(rows.stop, n)
+            device_rows(np.arange(rows.start, rows.stop), R)
+            self._blocks.append(self._as_block(R, dense))
+            progress(Progress("connectivity", rows.stop / n, f"{rows.stop:,} of {n:,} rows"))
 
-    def _block(self, R: Tensor, dense: bool | None) -> Block:
+    def _as_block(self, R: Tensor, dense: bool | None) -> DeviceBlock:
         if dense is None:
             dense = int(torch.count_nonzero(R)) >= self._dense_share * R.numel()
         return DenseBlock(R) if dense else SparseBlock.from_dense(R)
 
-    def _expected_entries(self, recipe: Rows) -> int:
-        """Entries of the whole of X, from some of its rows."""
-        n = recipe.shape[0]
-        sample = np.unique(np.linspace(0, n - 1, min(n, SAMPLE_ROWS)).astype(np.int64))
-        out = self._empty(len(sample))
-        recipe(sample, out)
-        return int(torch.count_nonzero(out)) * n // len(sample)
+    def _sampled_entries(self, device_rows: DeviceRows) -> int:
+        """Estimate the entries of X from some of its rows."""
+        n = self._shape[0]
+        nodes = np.unique(np.linspace(0, n - 1, min(n, SAMPLED_ROWS)).astype(np.int64))
+        out = self._empty(len(nodes))
+        device_rows(nodes, out)
+        return int(torch.count_nonzero(out)) * n // len(nodes)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns of R."""
+        """Shape of R."""
         return self._shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Number type of R."""
+        """Data type of R."""
         return self._dtype
 
     @property
@@ -162,135 +162,113 @@ class CudaEngine(Engine):
 
     @property
     def nnz(self) -> int:
-        """Positive entries of R."""
+        """Number of positive entries of R."""
         return sum(block.nnz for block in self._blocks)
 
     @property
     def storage(self) -> list[str]:
-        """How each block is kept: "dense" or "sparse"."""
+        """How each block is stored: "dense" or "sparse"."""
         return ["dense" if isinstance(block, DenseBlock) else "sparse" for block in self._blocks]
 
-    @_explained
-    def begin(self, V: NDArray[Any]) -> Context:
-        """Copy V to the device, padded; see :meth:`Engine.begin`. The level before is overwritten."""
-        components = V.shape[1]
-        width = max(WIDTH, 1 << (components - 1).bit_length())
-        factors = self._factors
-        if factors is None or factors.width != width:
-            factors = Factors(self._blocks, self._shape, width, self._torch_dtype, self.device)
-            self._factors = factors
-        factors.V[:, components:] = 0
-        factors.V[:, :components].copy_(torch.from_numpy(V))
-        factors.U.zero_()
-        context = DeviceContext(factors, components)
-        self.extrapolate(context, 0.0)
-        return context
+    @_explain_out_of_memory
+    def start_level(self, V: NDArray[Any]) -> None:
+        """Copy V to the device; see :meth:`Engine.start_level`. The buffers of the level before are reused."""
+        self._components = V.shape[1]
+        width = max(MIN_WIDTH, 1 << (self._components - 1).bit_length())
+        if self._level is None or self._level.width != width:
+            self._level = DeviceLevel(self._blocks, self._shape, width, self._torch_dtype, self._device)
+        self._level.start(V)
 
-    @_explained
-    def sweep(self, context: Context, inner: int) -> Pass:
-        """Two reads of each block, with the sweeps of its rows of U in between; see :meth:`Engine.sweep`."""
-        factors = factors_of(context)
-        factors.sweep(inner)
-        return DevicePass(factors)
+    @_explain_out_of_memory
+    def step(self, inner_sweeps: int) -> PassResult:
+        """Read each block twice, then update V; see :meth:`Engine.step`. The host waits here, once per pass."""
+        self._current.step(inner_sweeps)
+        summary_u, summary_v = host_copy(self._current.summaries)
+        return PassResult(summary_u[:-1], summary_v[:-1], float(summary_v[-1].sum()))
 
-    def update(self, context: Context, swept: Pass, inner: int) -> float:
-        """Run HALS on V; see :meth:`Engine.update`. The one place in a pass where the host waits."""
-        factors = factors_of(context)
-        factors.update(inner)
-        summary_U, summary_V = host_copy(factors.summaries)
-        swept.gram, context.gram = summary_U[:-1], summary_V[:-1]
-        return float(summary_V[-1].sum())
+    def accept(self, extrapolation: float) -> None:
+        """Keep U and extrapolate V; see :meth:`Engine.accept`."""
+        self._current.accept(extrapolation)
 
-    def extrapolate(self, context: Context, step: float) -> None:
-        """Step on from V; see :meth:`Engine.extrapolate`."""
-        factors_of(context).extrapolate(step)
-        vars(context).pop("gram", None)  # fetched again when it is asked for
+    def revert(self) -> None:
+        """Copy back what was accepted; see :meth:`Engine.revert`."""
+        self._current.revert()
 
-    def retreat(self, context: Context) -> None:
-        """Copy what was accepted back; see :meth:`Engine.retreat`."""
-        factors = factors_of(context)
-        factors.U.copy_(factors.accepted_U)
-        factors.V.copy_(factors.accepted_V)
-        self.extrapolate(context, 0.0)
+    def gram_v(self) -> NDArray[np.float64]:
+        """Copy ``V^T V`` from the device; see :meth:`Engine.gram_v`."""
+        return host_copy(self._current.summaries[1])[:-1]
 
-    def reseed(self, context: Context, component: int, values: NDArray[Any]) -> None:
+    def reseed(self, component: int, values: NDArray[Any]) -> None:
         """Overwrite a column of V; see :meth:`Engine.reseed`."""
-        context.V[:, component] = torch.from_numpy(values).to(self.device)
+        self._current.V[:, component] = torch.from_numpy(values).to(self._device)
 
-    def scale(self, context: Context, ratio: NDArray[np.float64]) -> None:
-        """Scale U and V in place; see :meth:`Engine.scale`."""
-        for factor, by in ((factors_of(context).U, ratio), (context.V, inverse_ratio(ratio))):
-            factor.mul_(torch.from_numpy(by.astype(self._dtype)).to(self.device))
+    def rescale(self, ratio: NDArray[np.float64]) -> None:
+        """Scale U and V in place; see :meth:`Engine.rescale`."""
+        for factor, scale in ((self._current.U, ratio), (self._current.V, inverse_ratio(ratio))):
+            factor.mul_(torch.from_numpy(scale.astype(self._dtype)).to(self._device))
 
-    @_explained
-    def deflate(self, context: Context) -> None:
-        """Deflate every block; one that has emptied becomes sparse. See :meth:`Engine.deflate`."""
-        U = factors_of(context).U
-        for i, (block, rows) in enumerate(rows_of(self._blocks)):
-            block.deflate(U[rows], context.V)
+    def factors(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Copy the factors to the host; see :meth:`Engine.factors`."""
+        U, V = self._current.U, self._current.V
+        return host_copy(U[:, : self._components]), host_copy(V[:, : self._components])
+
+    @_explain_out_of_memory
+    def deflate(self) -> None:
+        """Deflate every block; one that has become sparse is stored sparse. See :meth:`Engine.deflate`."""
+        U, V = self._current.U, self._current.V
+        for i, (block, rows) in enumerate(blocks_with_rows(self._blocks)):
+            block.deflate(U[rows], V)
             if isinstance(block, DenseBlock) and block.nnz < self._dense_share * block.R.numel():
                 self._blocks[i] = SparseBlock.from_dense(block.R)
-                self._factors = None  # what they recorded was of the dense block
+                self._level = None  # its recorded operations refer to the dense block
 
     def replay(self, U: NDArray[Any], V: NDArray[Any]) -> None:
-        """Begin a level and end it with these factors; see :meth:`Engine.replay`."""
-        context = self.begin(V)
-        factors_of(context).U[:, : U.shape[1]] = torch.from_numpy(U)
-        self.deflate(context)
+        """Start a level and end it with these factors; see :meth:`Engine.replay`."""
+        self.start_level(V)
+        self._current.U[:, : U.shape[1]] = torch.from_numpy(U)
+        self.deflate()
 
-    def collect(self, context: Context) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Copy the factors to the host; see :meth:`Engine.collect`."""
-        U, V = factors_of(context).U, context.V
-        return host_copy(U[:, : context.components]), host_copy(V[:, : context.components])
-
-    def _take_form(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
-        self._shape, self._dtype = shape, dtype
-        self._factors = None
+    @property
+    def _current(self) -> DeviceLevel:
+        if self._level is None:
+            raise RuntimeError("no level was started")
+        return self._level
 
     @property
     def _torch_dtype(self) -> torch.dtype:
         return torch.from_numpy(np.empty(0, self._dtype)).dtype
 
     def _empty(self, n_rows: int) -> Tensor:
-        return dense_rows(n_rows, self._shape[1], self._torch_dtype, self.device)
+        return dense_rows(n_rows, self._shape[1], self._torch_dtype, self._device)
 
-    def _spans(self, X: sparse.csr_array, dense: bool) -> Iterator[range]:
-        """Rows of each block: as many as have ``block_entries`` entries, zeros counted where they are stored."""
-        n = X.shape[0]
-        per_row = X.shape[1] if dense else max(1, int(np.diff(X.indptr).max(initial=0)))
-        yield from chunks(range(n), max(1, self._block_entries // per_row))
+    def _residual_bytes(self, nnz: int) -> tuple[int, int, int]:
+        return device_residual_bytes(self._shape, nnz, self._dtype, self._block_entries)
 
-    def _needs(self, nnz: int) -> tuple[int, int, int]:
-        """Bytes of R if dense, of R if sparse, and of a block while it is built, with what is made in passing."""
+    def _fits_when_full(self) -> bool:
         n, m = self._shape
-        number = self._dtype.itemsize
-        return n * m * number, 2 * nnz * (number + 4), 4 * min(self._block_entries, n * m) * number
-
-    def _fits_anyway(self) -> bool:
-        n, m = self._shape
-        full, most_sparse, beside = self._needs(int(min(self._dense_share, 1) * n * m))
-        free = _free_memory(self.device)
-        return free is None or max(full, most_sparse) + beside <= free
+        dense_bytes, sparse_bytes, block_bytes = self._residual_bytes(int(min(self._dense_share, 1) * n * m))
+        free = _free_memory(self._device)
+        return free is None or max(dense_bytes, sparse_bytes) + block_bytes <= free
 
     def _choose_dense(self, nnz: int) -> bool:
-        """Say whether R is best kept dense; an error where it fits the device neither way."""
+        """Return whether R is stored dense; raise MemoryLimitError if it fits the device neither way."""
         n, m = self._shape
-        full, sparse_bytes, beside = self._needs(nnz)
-        free = _free_memory(self.device)
-        fits = {size for size in (full, sparse_bytes) if free is None or size + beside <= free}
+        dense_bytes, sparse_bytes, block_bytes = self._residual_bytes(nnz)
+        free = _free_memory(self._device)
+        fits = {size for size in (dense_bytes, sparse_bytes) if free is None or size + block_bytes <= free}
         if not fits:
             raise MemoryLimitError(
                 f"X, {n:,} × {m:,} with about {nnz:,} entries, would need about "
-                f"{format_bytes(min(full, sparse_bytes) + beside)} of the GPU's memory; {format_bytes(free or 0)} "
-                f"is free. {INSTEAD}"
+                f"{format_bytes(min(dense_bytes, sparse_bytes) + block_bytes)} of the GPU's memory; "
+                f"{format_bytes(free or 0)} is free. {INSTEAD}"
             )
         prefers_dense = nnz >= self._dense_share * n * m
-        return full in fits and (prefers_dense or sparse_bytes not in fits)
+        return dense_bytes in fits and (prefers_dense or sparse_bytes not in fits)
 
 
 def _free_memory(device: str) -> int | None:
     if torch.device(device).type != "cuda":
         return available_memory()
-    # What PyTorch keeps for itself but does not use counts as free.
-    kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return int(torch.cuda.mem_get_info(device)[0]) + kept
+    # Memory that PyTorch has reserved but does not use counts as free.
+    reserved = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return int(torch.cuda.mem_get_info(device)[0]) + reserved

@@ -1,31 +1,30 @@
-"""The factors of a level on a device, and the steps of a pass over them."""
+"""The factors of a level on a device, and the operations of a pass."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from boostne.factorization.cuda.blocks import Block
-from boostne.factorization.engine import Context, Pass
+from boostne.factorization.cuda.blocks import DeviceBlock
 from boostne.kernels.cuda import operations as gpu
-from boostne.kernels.cuda.operations import Recorded, Tensor
+from boostne.kernels.cuda.operations import CudaGraphRunner, Tensor
 
 
-def rows_of(blocks: Sequence[Block]) -> Iterator[tuple[Block, slice]]:
-    """Each block with its rows of R."""
+def blocks_with_rows(blocks: Sequence[DeviceBlock]) -> Iterator[tuple[DeviceBlock, slice]]:
+    """Yield each block with its rows of R."""
     ends = np.cumsum([0, *(block.n_rows for block in blocks)]).tolist()
     for block, rows in zip(blocks, pairwise(ends), strict=True):
         yield block, slice(*rows)
 
 
-class Factors:
-    """U and V, what was last accepted of them, and the memory that a pass over the blocks needs.
+class DeviceLevel:
+    """U and V, the accepted version of both, and the buffers of a pass.
 
-    All of it, the blocks included, stays where it is from level to level, so that the steps are recorded once.
+    All of it, including the blocks, keeps its address from level to level, so the operations are recorded once.
 
     Attributes
     ----------
@@ -36,12 +35,16 @@ class Factors:
     C : Tensor
         ``R^T U``, as a sum over its first dimension.
     summaries : Tensor of float64
-        Of U and of V: the Gram matrix and, in a last row, the inner product of each component with what it was
-        fitted to.
+        Of U and of V: the Gram matrix and, in a last row, the inner product of each component with its target.
     """
 
     def __init__(
-        self, blocks: Sequence[Block], shape: tuple[int, int], width: int, dtype: torch.dtype, device: str
+        self,
+        blocks: Sequence[DeviceBlock],
+        shape: tuple[int, int],
+        width: int,
+        dtype: torch.dtype,
+        device: str,
     ) -> None:
         n, m = shape
         new = partial(torch.zeros, dtype=dtype, device=device)
@@ -51,89 +54,66 @@ class Factors:
         self.C = new(max(block.transposed_parts for block in blocks), m, width)
         self.summaries = torch.zeros(2, width + 1, width, dtype=torch.float64, device=device)
         self._P = new(max(block.parts * block.n_rows for block in blocks) * width)
-        self._programs = [gpu.programs(block.n_rows, device) for block in blocks]
-        self._partial_U = gpu.partial_sums(sum(self._programs), width, device)
-        self._partial_V = gpu.partial_sums(gpu.programs(m, device), width, device)
-        self._step = torch.zeros(1, dtype=torch.float64, device=device)
+        self._n_partials = [gpu.n_partials(block.n_rows, device) for block in blocks]
+        self._partial_U = gpu.allocate_partials(sum(self._n_partials), width, device)
+        self._partial_V = gpu.allocate_partials(gpu.n_partials(m, device), width, device)
+        self._extrapolation = torch.zeros(1, dtype=torch.float64, device=device)
         self._blocks = blocks
         self._device = device
-        self._recorded: dict[tuple[str, int], Recorded] = {}
+        self._recorded: dict[tuple[str, int], CudaGraphRunner] = {}
 
-    def sweep(self, inner: int) -> None:
-        """``inner`` HALS sweeps of U, and ``R^T U``."""
-        self._run("sweep", inner, lambda: self._sweep(inner))
+    def start(self, V: NDArray[Any]) -> None:
+        """Copy V to the device, padded, and set U = 0."""
+        components = V.shape[1]
+        self.V[:, components:] = 0
+        self.V[:, :components].copy_(torch.from_numpy(V))
+        self.U.zero_()
+        self.accept(0.0)
 
-    def update(self, inner: int) -> None:
-        """``inner`` HALS sweeps of V."""
-        self._run("update", inner, lambda: self._update(inner))
+    def step(self, inner_sweeps: int) -> None:
+        """Run HALS sweeps of U, ``R^T U``, and HALS sweeps of V."""
+        self._run("sweep", inner_sweeps, lambda: self._sweep(inner_sweeps))
+        self._run("update", inner_sweeps, lambda: self._update(inner_sweeps))
 
-    def extrapolate(self, step: float) -> None:
-        """Accept U and V, and step on from V."""
-        self._step.fill_(step)
-        self._run("extrapolate", 0, self._extrapolate)
+    def accept(self, extrapolation: float) -> None:
+        """Accept U and V, and extrapolate V."""
+        self._extrapolation.fill_(extrapolation)
+        self._run("accept", 0, self._accept)
 
-    def _run(self, name: str, inner: int, work: Callable[[], None]) -> None:
-        self._recorded.setdefault((name, inner), Recorded(self._device))(work)
+    def revert(self) -> None:
+        """Copy back what was accepted."""
+        self.U.copy_(self.accepted_U)
+        self.V.copy_(self.accepted_V)
+        self.accept(0.0)
 
-    def _sweep(self, inner: int) -> None:
+    def _run(self, name: str, inner_sweeps: int, work: Callable[[], None]) -> None:
+        self._recorded.setdefault((name, inner_sweeps), CudaGraphRunner(self._device))(work)
+
+    def _sweep(self, inner_sweeps: int) -> None:
         gram_V = self.summaries[1]
         self.C.zero_()
-        parts = self._partial_U.split(self._programs)  # type: ignore[no-untyped-call]
-        for (block, rows), partial_U in zip(rows_of(self._blocks), parts, strict=True):
+        parts = self._partial_U.split(self._n_partials)  # type: ignore[no-untyped-call]
+        for (block, rows), partial_U in zip(blocks_with_rows(self._blocks), parts, strict=True):
             U = self.U[rows]
             P = self._P[: block.parts * U.numel()].view(block.parts, *U.shape)
             block.matmul(self.V, P)
-            gpu.fit(U, P, gram_V, inner, partial_U)
+            gpu.hals_update(U, P, gram_V, inner_sweeps, partial_U)
             block.add_transposed_matmul(U, self.C[: block.transposed_parts])
-        gpu.total(self._partial_U, self.summaries[0])
+        gpu.reduce_partials(self._partial_U, self.summaries[0])
 
-    def _update(self, inner: int) -> None:
-        gpu.fit(self.V, self.C, self.summaries[0], inner, self._partial_V)
-        gpu.total(self._partial_V, self.summaries[1])
+    def _update(self, inner_sweeps: int) -> None:
+        gpu.hals_update(self.V, self.C, self.summaries[0], inner_sweeps, self._partial_V)
+        gpu.reduce_partials(self._partial_V, self.summaries[1])
 
-    def _extrapolate(self) -> None:
-        gpu.step_on(self.V, self.accepted_V, self._step, self._partial_V)
-        gpu.total(self._partial_V, self.summaries[1, :-1])
+    def _accept(self) -> None:
+        gpu.extrapolate(self.V, self.accepted_V, self._extrapolation, self._partial_V)
+        gpu.reduce_partials(self._partial_V, self.summaries[1, :-1])
         self.accepted_U.copy_(self.U)
-
-
-class DeviceContext(Context):
-    """V on the device. Its Gram matrix stays there too until the host asks for it."""
-
-    def __init__(self, factors: Factors, components: int) -> None:
-        self.factors = factors
-        self.V, self.accepted, self.components = factors.V, factors.accepted_V, components
-
-    def __getattr__(self, name: str) -> Any:
-        """Fetch the Gram matrix."""
-        if name != "gram":
-            raise AttributeError(name)
-        self.gram = host_copy(self.factors.summaries[1])[:-1]
-        return self.gram
-
-
-class DevicePass(Pass):
-    """C on the device. ``U^T U`` stays there too until the host asks for it."""
-
-    def __init__(self, factors: Factors) -> None:
-        self.C, self.factors = factors.C, factors
-
-    def __getattr__(self, name: str) -> Any:
-        """Fetch the Gram matrix."""
-        if name != "gram":
-            raise AttributeError(name)
-        self.gram = host_copy(self.factors.summaries[0])[:-1]
-        return self.gram
-
-
-def factors_of(context: Context) -> Factors:
-    """Return the factors behind a context of this engine."""
-    return cast(DeviceContext, context).factors
 
 
 def host_copy(tensor: Tensor) -> NDArray[Any]:
     """Copy a tensor to the host, which waits for it."""
-    # The way through memory that the card writes to by itself is the fastest; such memory is not for keeping.
+    # Through pinned memory, which the device writes to directly; it is scarce, so it is not kept.
     staged = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=tensor.is_cuda)
     array: NDArray[Any] = staged.copy_(tensor).numpy()
     return array.copy()

@@ -1,4 +1,4 @@
-"""The blocks of R on the workers of a cluster: how they get there, and how they come back after a loss."""
+"""Placement of the blocks of R on the workers of a cluster: how they are built, and rebuilt after a loss."""
 
 from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
@@ -8,55 +8,54 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boostne.budget import worker_block_bytes
 from boostne.factorization.dask import worker_block, worker_rpc
 from boostne.factorization.dask.cluster import Cluster, Worker, WorkerLostError
-from boostne.factorization.dask.factor_store import Keeping
-from boostne.factorization.dask.partition import (
-    block_bytes,
-    estimated_counts,
-    even_cuts,
-    places,
-    sampled_ranges,
-)
-from boostne.factorization.dask.worker_block import BlockLostError, Place, State
-from boostne.matrices.source import RowSource
+from boostne.factorization.dask.partition import block_ranges, estimated_counts, even_cuts, sampled_ranges
+from boostne.factorization.dask.worker_block import BlockLostError, BlockRange, BlockState
+from boostne.matrices import MatrixSource
 
 if TYPE_CHECKING:
     from distributed import Future
+
+    from boostne.factorization.dask.factor_store import FactorStore
 
 LOSSES = (WorkerLostError, BlockLostError)
 
 
 @dataclass
-class Held:
-    """A block: its place in X, the worker that holds it, and Dask's handle of it."""
+class PlacedBlock:
+    """A block: its range of X, the worker that stores it, and its Dask future."""
 
-    place: Place
+    place: BlockRange
     worker: Worker
     block: "Future[Any]"
 
 
-class Holdings:
-    """Builds the blocks of X on the workers, runs tasks on them, and builds again what was lost.
+class BlockPlacement:
+    """Builds the blocks of X on the workers, runs tasks on them, and rebuilds lost ones.
 
     Parameters
     ----------
     cluster : Cluster
-        The workers.
-    source : RowSource
-        Makes the rows of X.
+    source : MatrixSource
+        Rows of X.
     components : int
-        Width of a level, for the reckoning of memory.
+        Width of a level, for the memory estimate.
     threads : int, optional
         Threads of each worker to use; by default those that it has.
+
+    Attributes
+    ----------
+    placed : list of PlacedBlock
     """
 
-    def __init__(self, cluster: Cluster, source: RowSource, components: int, threads: int | None) -> None:
+    def __init__(self, cluster: Cluster, source: MatrixSource, components: int, threads: int | None) -> None:
         self._cluster = cluster
         self._source = source
         self._components = components
         self._threads = threads
-        self.held: list[Held] = []
+        self.placed: list[PlacedBlock] = []
         while True:
             try:
                 self._build()
@@ -64,12 +63,8 @@ class Holdings:
             except LOSSES:
                 continue
 
-    def threads_of(self, worker: Worker) -> int:
-        """Return how many threads a worker should use."""
-        return self._threads or worker.threads
-
     def submit(self, worker: Worker, task: Callable[..., Any], *arguments: Any) -> "Future[Any]":
-        """Let a worker, and no other, do something."""
+        """Run a task on a given worker."""
         return self._cluster.submit(worker, task, *arguments)
 
     def send(self, array: NDArray[Any], workers: set[str]) -> "Future[Any]":
@@ -78,33 +73,29 @@ class Holdings:
 
     def results(self, futures: Sequence["Future[Any]"]) -> list[Any]:
         """Wait for results that may depend on any of the workers with a block."""
-        return self._cluster.results(futures, {held.worker.address for held in self.held})
+        return self._cluster.results(futures, {placed.worker.address for placed in self.placed})
 
-    def on_all(self, task: Callable[..., Any], *arguments: Any) -> list["Future[Any]"]:
+    def submit_to_all(self, task: Callable[..., Any], *arguments: Any) -> list["Future[Any]"]:
         """Start a task on every block."""
-        return [self.submit(held.worker, task, held.block, *arguments) for held in self.held]
+        return [self.submit(placed.worker, task, placed.block, *arguments) for placed in self.placed]
 
-    def on_first(self, task: Callable[..., Any], *arguments: Any) -> "Future[Any]":
-        """Start a task on the block that has V."""
-        return self.submit(self.held[0].worker, task, self.held[0].block, *arguments)
+    def submit_to_first(self, task: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+        """Start a task on the block that stores V."""
+        return self.submit(self.placed[0].worker, task, self.placed[0].block, *arguments)
 
-    def ask(self, do: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any) -> Any:
-        """Have ``do(team, *arguments)`` done by all blocks as a team, where V is, and wait for it."""
-        sites = [(held.worker.address, str(held.block.key)) for held in self.held]
-        request = worker_rpc.message(sites, do, *arguments)
+    def call(self, function: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any) -> Any:
+        """Run ``function(group, *arguments)`` for the group of all blocks, on the worker that stores V, and wait."""
+        sites = [(placed.worker.address, str(placed.block.key)) for placed in self.placed]
+        message = worker_rpc.request(sites, function, *arguments)
         used = {address for address, _ in sites}
-        return worker_rpc.outcome(self._cluster.call(sites[0][0], worker_rpc.HANDLER, request, used))
+        return worker_rpc.unpack_reply(self._cluster.call(sites[0][0], worker_rpc.HANDLER, message, used))
 
-    def states(self) -> list[State]:
-        """Ask for the state of every block."""
-        return self.results(self.on_all(worker_block.describe))
-
-    def restore(self, level: int, keeping: Keeping) -> list[State]:
-        """Build again what was lost, and take the first ``level`` levels from each block that still has them."""
+    def restore(self, level: int, store: "FactorStore") -> list[BlockState]:
+        """Rebuild lost blocks, and deflate by the first ``level`` levels each block that still contains them."""
         while True:
             try:
-                self._build_lost()
-                return self._take_levels(level, keeping)
+                self._rebuild_lost()
+                return self._replay_levels(level, store)
             except LOSSES:
                 continue
 
@@ -112,12 +103,12 @@ class Holdings:
         self._cluster.place_for(0, {})
         workers = sorted(self._cluster.workers().values(), key=lambda worker: worker.address)
         used = {worker.address for worker in workers}
-        shared = self._cluster.share(self._source)
-        estimate = self._estimate(workers, shared)
-        self._check_room(workers, int(estimate.sum()))
+        shared = self._cluster.broadcast(self._source)
+        estimate = self._estimate_counts(workers, shared)
+        self._check_memory(workers, int(estimate.sum()))
         drafted = even_cuts(estimate, len(workers))
         drafts = [
-            self.submit(worker, worker_block.draft_rows, shared, rows, self.threads_of(worker))
+            self.submit(worker, worker_block.draft_rows, shared, rows, self._threads_of(worker))
             for worker, rows in zip(workers, drafted, strict=False)
         ]
         counted = [
@@ -125,55 +116,77 @@ class Holdings:
             for worker, draft in zip(workers, drafts, strict=False)
         ]
         counts = np.concatenate(self._cluster.results(counted, used))
-        self.held = []
-        for i, place in enumerate(places(counts, self._source.n, len(workers))):
+        self.placed = []
+        for i, place in enumerate(block_ranges(counts, self._source.shape[1], len(workers))):
             worker, draft = workers[i], drafts[i] if i < len(drafts) else None
             missing = counts[place.rows.start : drafted[i].start] if draft else None
-            threads = self.threads_of(worker)
+            threads = self._threads_of(worker)
             block = self.submit(worker, worker_rpc.host_block, shared, place, threads, draft, missing)
-            self.held.append(Held(place, worker, block))
-        self.states()
+            self.placed.append(PlacedBlock(place, worker, block))
+        self._states()
 
-    def _estimate(self, workers: Sequence[Worker], shared: Any) -> NDArray[np.float64]:
-        """Entries of each row of X, reckoned from some of them."""
-        ranges = sampled_ranges(self._source.n, len(workers))
+    def _estimate_counts(self, workers: Sequence[Worker], shared: Any) -> NDArray[np.float64]:
+        """Estimate the entries of each row of X from some of them."""
+        n = self._source.shape[0]
+        ranges = sampled_ranges(n, len(workers))
         futures = [
             self.submit(
-                worker, worker_block.sample_rows, shared, ranges[i :: len(workers)], self.threads_of(worker)
+                worker,
+                worker_block.mean_row_entries,
+                shared,
+                ranges[i :: len(workers)],
+                self._threads_of(worker),
             )
             for i, worker in enumerate(workers)
         ]
         means = np.empty(len(ranges))
         for i, found in enumerate(self._cluster.results(futures, {worker.address for worker in workers})):
             means[i :: len(workers)] = found
-        return estimated_counts(self._source.n, ranges, means)
+        return estimated_counts(n, ranges, means)
 
-    def _check_room(self, workers: Sequence[Worker], nnz: int) -> None:
-        threads = max(self.threads_of(worker) for worker in workers)
-        self._block_bytes = block_bytes(self._source, nnz, len(workers), self._components, threads)
-        purpose = f"embedding {self._source.n:,} nodes through X with about {nnz:,} entries"
-        self._cluster.check_room(workers, self._block_bytes, purpose)
+    def _check_memory(self, workers: Sequence[Worker], nnz: int) -> None:
+        self._block_bytes = worker_block_bytes(
+            self._source.shape,
+            self._source.dtype,
+            source_bytes=self._source.nbytes,
+            nnz=nnz,
+            n_workers=len(workers),
+            components=self._components,
+            threads=max(self._threads_of(worker) for worker in workers),
+        )
+        purpose = f"embedding {self._source.shape[0]:,} nodes through X with about {nnz:,} entries"
+        self._cluster.check_memory(workers, self._block_bytes, purpose)
 
-    def _build_lost(self) -> None:
-        there = self._cluster.workers()
+    def _rebuild_lost(self) -> None:
+        alive = self._cluster.workers()
         kept = [
-            held for held in self.held if held.worker.address in there and held.block.status == "finished"
+            placed
+            for placed in self.placed
+            if placed.worker.address in alive and placed.block.status == "finished"
         ]
-        lost = [held for held in self.held if held not in kept]
+        lost = [placed for placed in self.placed if placed not in kept]
         if not lost:
             return
-        holding = Counter(held.worker.address for held in kept)
-        for held in lost:
-            held.worker = self._cluster.place_for(self._block_bytes, holding)
-            holding[held.worker.address] += 1
-        shared = self._cluster.share(self._source)
-        for held in lost:
-            threads = self.threads_of(held.worker)
-            held.block = self.submit(held.worker, worker_rpc.host_block, shared, held.place, threads)
+        n_blocks = Counter(placed.worker.address for placed in kept)
+        for placed in lost:
+            placed.worker = self._cluster.place_for(self._block_bytes, n_blocks)
+            n_blocks[placed.worker.address] += 1
+        shared = self._cluster.broadcast(self._source)
+        for placed in lost:
+            threads = self._threads_of(placed.worker)
+            placed.block = self.submit(placed.worker, worker_rpc.host_block, shared, placed.place, threads)
 
-    def _take_levels(self, last: int, keeping: Keeping) -> list[State]:
-        states = self.states()
+    def _replay_levels(self, last: int, store: "FactorStore") -> list[BlockState]:
+        states = self._states()
         for level in range(min(state.level for state in states), last):
-            behind = [held for held, state in zip(self.held, states, strict=True) if state.level <= level]
-            self.results(keeping.take_again(self, level, behind))
-        return self.states()
+            behind = [
+                placed for placed, state in zip(self.placed, states, strict=True) if state.level <= level
+            ]
+            self.results(store.replay(self, level, behind))
+        return self._states()
+
+    def _states(self) -> list[BlockState]:
+        return self.results(self.submit_to_all(worker_block.block_state))
+
+    def _threads_of(self, worker: Worker) -> int:
+        return self._threads or worker.threads

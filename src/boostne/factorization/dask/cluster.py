@@ -1,4 +1,4 @@
-"""A Dask cluster as the engine sees it: who is there, how much memory they have, and what may go wrong."""
+"""A Dask cluster as the engine sees it: its workers, their memory, and its failures."""
 
 import asyncio
 import signal
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
     from distributed import Future
 
 CONNECT_SECONDS = 10
-WORKERS_SECONDS = 10  # until the first worker has come
-REPLACEMENT_SECONDS = 60  # until another takes a lost one's place
-POLL_SECONDS = 0.5  # between two looks at who is still there
-GATHER_SECONDS = 5  # for results that are there to arrive, at first
-PAUSE_SECONDS = 60  # that a worker may wait for memory to be freed
-USABLE = 0.8  # of a worker's memory limit: beyond that Dask pauses it
+WORKERS_SECONDS = 10  # to wait for the first worker
+REPLACEMENT_SECONDS = 60  # to wait for a replacement of a lost worker
+POLL_SECONDS = 0.5  # between checks for lost workers
+GATHER_SECONDS = 5  # initial timeout for gathering finished results
+PAUSE_SECONDS = 60  # that a worker may be paused for lack of memory
+USABLE = 0.8  # share of a worker's memory limit beyond which Dask pauses it
 
 
 class WorkerLostError(Exception):
-    """A worker went away with what it held; the engine builds that again."""
+    """A worker is gone with its blocks; the engine rebuilds them."""
 
 
 @dataclass(frozen=True)
 class Worker:
-    """A worker of the cluster: its threads, the bytes that it may still take (None: no limit), whether it waits."""
+    """A worker: its threads, the memory it may still allocate (None: unlimited), and whether Dask paused it."""
 
     address: str
     threads: int
-    room: int | None
+    free: int | None
     paused: bool
 
 
@@ -45,13 +45,13 @@ class Cluster:
 
     Parameters
     ----------
-    client : distributed.Client, str or None
-        A client, the address of a scheduler, or None for the client that was made last.
+    client : distributed.Client or str
+        A client, the address of a scheduler, or "dask" for the current default client.
     """
 
     def __init__(self, client: Any) -> None:
-        self._owned = isinstance(client, str)
-        self._client: Any = connect(client) if isinstance(client, str) else _given(client)
+        self._owned = isinstance(client, str) and client != "dask"
+        self._client: Any = connect(client) if self._owned else _checked_client(client)
         self.address: str = self._client.scheduler.address
         try:
             self._check()
@@ -60,12 +60,12 @@ class Cluster:
             raise
 
     def close(self) -> None:
-        """Close the client if it was opened here."""
+        """Close the client if this object opened it."""
         if self._owned:
             self._client.close()
 
     def workers(self) -> dict[str, Worker]:
-        """Return those that are there now."""
+        """Return the workers that are alive."""
         try:
             found = self._client.scheduler_info()["workers"]
         except (OSError, KeyError, ValueError, RuntimeError, TimeoutError) as error:
@@ -85,86 +85,88 @@ class Cluster:
             if info["status"] in ("running", "paused")
         }
 
-    def place_for(self, size: int, holding: dict[str, int]) -> Worker:
-        """Return the worker that holds least among those with room for ``size`` bytes, or wait for one."""
+    def place_for(self, size: int, n_blocks: dict[str, int]) -> Worker:
+        """Return the worker with the fewest blocks among those with ``size`` bytes free, or wait for one."""
         deadline = time.monotonic() + REPLACEMENT_SECONDS
         while True:
-            there = self.workers()
-            fit = [worker for worker in there.values() if worker.room is None or worker.room >= size]
+            alive = self.workers()
+            fit = [worker for worker in alive.values() if worker.free is None or worker.free >= size]
             if fit:
-                return min(fit, key=lambda worker: (holding.get(worker.address, 0), worker.address))
+                return min(fit, key=lambda worker: (n_blocks.get(worker.address, 0), worker.address))
             if time.monotonic() > deadline:
                 raise ClusterError(
-                    f"a worker was lost, and none of the {len(there)} left at {self.address} has the "
-                    f"{format_bytes(size)} that its rows need; start another and run this again"
+                    f"a worker was lost, and none of the {len(alive)} left at {self.address} has the "
+                    f"{format_bytes(size)} that its rows need; start another and run again"
                 )
             time.sleep(POLL_SECONDS)
 
-    def check_room(self, workers: Sequence[Worker], size: int, purpose: str) -> None:
-        """Raise unless each worker has room for so many bytes."""
-        small = min((worker for worker in workers if worker.room is not None), key=_room, default=None)
-        if small is not None and _room(small) < size:
+    def check_memory(self, workers: Sequence[Worker], size: int, purpose: str) -> None:
+        """Raise MemoryLimitError unless each worker can allocate ``size`` bytes."""
+        limited = {worker.address: worker.free for worker in workers if worker.free is not None}
+        least = min(limited.values(), default=size)
+        if least < size:
+            address = min(limited, key=limited.__getitem__)
             raise MemoryLimitError(
                 f"{purpose} would need about {format_bytes(size)} on each of {len(workers)} workers; "
-                f"{small.address} has room for {format_bytes(max(_room(small), 0))} ({USABLE:.0%} of its memory "
-                "limit, less what it holds). Start more workers, or give them more memory (--memory-limit)."
+                f"{address} has {format_bytes(max(least, 0))} free ({USABLE:.0%} of its memory limit, less what it "
+                "holds). Start more workers, or give them more memory (--memory-limit)."
             )
 
-    def share(self, source: object) -> "Future[Any]":
-        """Send something to every worker."""
+    def broadcast(self, source: object) -> "Future[Any]":
+        """Send an object to every worker."""
         return self._scatter(source, broadcast=True)
 
     def send(self, array: object, workers: set[str]) -> "Future[Any]":
-        """Send something to some workers."""
+        """Send an object to some workers."""
         return self._scatter(array, workers=sorted(workers), broadcast=True)
 
-    def _scatter(self, what: object, **options: Any) -> "Future[Any]":
+    def _scatter(self, value: object, **options: Any) -> "Future[Any]":
         try:
-            return self._client.scatter(what, hash=False, **options)  # type: ignore[no-any-return]
+            return self._client.scatter(value, hash=False, **options)  # type: ignore[no-any-return]
         except (OSError, KeyError, ValueError, TimeoutError) as error:
-            self.workers()  # raises where the scheduler is what went away
+            self.workers()  # raises ClusterError if the scheduler is gone
             raise WorkerLostError from error
 
-    def ask(self, question: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
-        """Call a function on every worker; returns the answers by address."""
-        return dict(self._client.run(question, *arguments))
+    def run_on_all(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+        """Call a function on every worker; returns the results by address."""
+        return dict(self._client.run(function, *arguments))
 
     def submit(self, worker: Worker, task: Callable[..., Any], *arguments: Any) -> "Future[Any]":
-        """Let a worker, and no other, do something."""
+        """Run a task on this worker and no other."""
         return self._client.submit(task, *arguments, workers=[worker.address], pure=False)  # type: ignore[no-any-return]
 
     def results(self, futures: Sequence["Future[Any]"], used: set[str]) -> list[Any]:
-        """Wait for futures that need the workers ``used``; raise WorkerLostError once one of these is missing."""
+        """Wait for futures that depend on the workers ``used``; raise WorkerLostError if one of them is gone."""
         from distributed import CancelledError, KilledWorker, wait
 
         last_running = time.monotonic()
-        patience = GATHER_SECONDS
+        timeout = GATHER_SECONDS
         try:
             while True:
                 try:
                     with self._client.as_current():
                         wait(futures, timeout=POLL_SECONDS)  # type: ignore[no-untyped-call]
                 except TimeoutError:
-                    last_running = self._look_after(used, last_running)
+                    last_running = self._check_alive(used, last_running)
                     continue
                 try:
-                    return self._gathered(futures, patience)
+                    return self._gather(futures, timeout)
                 except TimeoutError:
-                    # A worker that died with a finished result would be waited for without end.
-                    last_running = self._look_after(used, last_running)
-                    patience *= 2
+                    # Dask would wait forever for a worker that died with a finished result.
+                    last_running = self._check_alive(used, last_running)
+                    timeout *= 2
         except (KilledWorker, CancelledError) as error:
-            self.workers()  # raises where the scheduler is what went away
+            self.workers()  # raises ClusterError if the scheduler is gone
             raise WorkerLostError from error
 
     def call(self, address: str, handler: str, request: dict[str, Any], used: set[str]) -> Any:
-        """Wait for the answer of a worker's handler, which may need all the workers ``used``; see :meth:`results`."""
+        """Call a handler of a worker that depends on the workers ``used``; see :meth:`results`."""
 
-        async def asked() -> Any:
-            # Through the scheduler: it reaches every worker, the client may not.
+        async def send() -> Any:
+            # Through the scheduler, which reaches every worker; the client may not.
             return await self._client.scheduler.proxy(worker=address, msg={"op": handler, **request})
 
-        reply = asyncio.run_coroutine_threadsafe(asked(), self._client.loop.asyncio_loop)
+        reply = asyncio.run_coroutine_threadsafe(send(), self._client.loop.asyncio_loop)
         last_running = time.monotonic()
         try:
             while True:
@@ -173,31 +175,31 @@ class Cluster:
                 except TimeoutError:
                     if reply.done():
                         raise
-                    last_running = self._look_after(used, last_running)
+                    last_running = self._check_alive(used, last_running)
         except OSError as error:
-            self.workers()  # raises where the scheduler is what went away
+            self.workers()  # raises ClusterError if the scheduler is gone
             raise WorkerLostError from error
         finally:
             reply.cancel()
 
-    def _gathered(self, futures: Sequence["Future[Any]"], seconds: float) -> list[Any]:
-        """Fetch finished results, or raise TimeoutError."""
+    def _gather(self, futures: Sequence["Future[Any]"], seconds: float) -> list[Any]:
+        """Fetch finished results; raise TimeoutError if that takes too long."""
         gather = self._client.gather
         found = self._client.sync(lambda: gather(list(futures), asynchronous=True), callback_timeout=seconds)
         return list(found)
 
-    def _look_after(self, used: set[str], last_running: float) -> float:
-        """Raise if one of these workers is missing, or has been out of memory for long; else tell when none was."""
-        there = self.workers()
-        if not used <= there.keys():
+    def _check_alive(self, used: set[str], last_running: float) -> float:
+        """Raise if a worker is gone or was paused for too long; else return when all were last running."""
+        alive = self.workers()
+        if not used <= alive.keys():
             raise WorkerLostError
-        paused = [address for address in sorted(used) if there[address].paused]
+        paused = [address for address in sorted(used) if alive[address].paused]
         if not paused:
             return time.monotonic()
         if time.monotonic() - last_running > PAUSE_SECONDS:
             raise MemoryLimitError(
-                f"{paused[0]} has used {USABLE:.0%} of its memory limit and waits; start more workers, or give them "
-                "more memory (--memory-limit)"
+                f"{paused[0]} is paused because it uses {USABLE:.0%} of its memory limit; start more workers, or give "
+                "them more memory (--memory-limit)"
             )
         return last_running
 
@@ -224,17 +226,17 @@ class Cluster:
 
     def _gone(self) -> ClusterError:
         return ClusterError(
-            f"the scheduler at {self.address} went away; the run cannot go on. Start the cluster and run it again"
+            f"the scheduler at {self.address} is gone and the run cannot continue. Start the cluster and run again"
         )
 
 
 def connect(address: str) -> Any:
-    """Open a client for the scheduler at an address, or say within some seconds that there is none."""
+    """Open a client for a scheduler; raise ClusterError within seconds if none answers."""
     distributed = _import()
     try:
-        # In a thread of its own: a notebook has a running loop in the main one.
+        # In a separate thread, since a notebook runs an event loop in the main one.
         with ThreadPoolExecutor(1) as thread:
-            thread.submit(lambda: asyncio.run(_shake_hands(address))).result()
+            thread.submit(lambda: asyncio.run(_try_connection(address))).result()
         return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise ClusterError(
@@ -243,8 +245,8 @@ def connect(address: str) -> Any:
         ) from error
 
 
-async def _shake_hands(address: str) -> None:
-    """Connect and leave again; a client would wait for ever on a port that takes connections and says nothing."""
+async def _try_connection(address: str) -> None:
+    """Connect and disconnect; a client would wait forever on a port that accepts connections and sends nothing."""
     distributed = _import()
     options = distributed.Security().get_connection_args("client")
     opening = distributed.core.connect(address, timeout=CONNECT_SECONDS, **options)
@@ -254,9 +256,9 @@ async def _shake_hands(address: str) -> None:
 
 @contextmanager
 def local_cluster(workers: int) -> Iterator[str]:
-    """Start workers as processes of this machine, one thread each; gives the scheduler's address."""
+    """Start workers as processes on this machine, with one thread each; yields the scheduler's address."""
     distributed = _import()
-    with _deaf_to_interrupts():
+    with _children_ignore_interrupts():
         cluster = distributed.LocalCluster(
             n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0", host="127.0.0.1"
         )
@@ -265,36 +267,41 @@ def local_cluster(workers: int) -> Iterator[str]:
 
 
 @contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """Have processes that are started now ignore Ctrl-C: a terminal sends it to them too, and we end them ourselves."""
-    if threading.current_thread() is not threading.main_thread():  # which alone may say so
+def _children_ignore_interrupts() -> Iterator[None]:
+    """Let new processes ignore Ctrl-C, which a terminal sends to them too: this process ends them."""
+    if threading.current_thread() is not threading.main_thread():  # only it may set signal handlers
         yield
         return
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)  # None: not Python's
+        signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)  # None: not set by Python
 
 
-def _given(client: Any) -> Any:
+def _checked_client(client: Any) -> Any:
     distributed = _import()
-    if client is None:
+    if client == "dask":
         try:
             client = distributed.default_client()
         except ValueError:
             raise ParameterError(
-                "engine='dask' needs a cluster: as client a distributed.Client or the address of a scheduler; on "
-                "the command line --scheduler ADDRESS or --workers N"
+                "engine='dask' uses the current default client of Dask, and there is none; give a distributed.Client "
+                "or the address of a scheduler as the engine (on the command line --scheduler ADDRESS or --workers N)"
             ) from None
     if not isinstance(client, distributed.Client):
         raise ParameterError(
-            f"client must be a distributed.Client or the address of a scheduler; got {client!r}"
+            "engine must be 'local', 'cuda', 'auto', 'dask', a distributed.Client or the address of a scheduler; got "
+            f"{client!r}"
         )
     if client.asynchronous:
-        raise ParameterError("client must not be asynchronous; open it with Client(…, asynchronous=False)")
+        raise ParameterError(
+            "the client given as engine is asynchronous; open it with Client(…, asynchronous=False)"
+        )
     if client.status != "running":
-        raise ClusterError(f"the client is {client.status}; open a new one with distributed.Client(…)")
+        raise ClusterError(
+            f"the client given as engine is {client.status}; open a new one with distributed.Client(…)"
+        )
     return client
 
 
@@ -304,7 +311,3 @@ def _import() -> Any:
     except ImportError as error:
         raise ParameterError("engine='dask' needs Dask: pip install \"boostne[dask]\"") from error
     return distributed
-
-
-def _room(worker: Worker) -> int:
-    return worker.room or 0

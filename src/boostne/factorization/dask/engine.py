@@ -1,12 +1,11 @@
-"""The engine of a cluster: each worker holds neighboring shards of R and their rows of U.
+"""The engine of a Dask cluster: each worker stores consecutive shards of R and their rows of U.
 
-A pass sends V to every worker along a tree and adds up ``R^T U`` on the way back; V is updated on one worker, the first
-(:mod:`.worker_rpc`). Neither X nor R is ever on the client. Shards are cut and added up as on the local
-engine, so that the result is the same, bit for bit, where the workers have the same instruction set and X has a shard
-for each of them.
+A pass sends V to every worker along a tree and adds up ``R^T U`` on the way back; V is updated on the first worker
+(:mod:`.worker_rpc`). Neither X nor R is ever on the client. Shards are cut and added up as on the local engine, so the
+result has the same bits if the workers have the same instruction set and X has a shard for each of them.
 
-When a worker dies, its blocks are built again elsewhere, the finished levels are taken from them once more, and the
-level in hand begins again.
+If a worker dies, its blocks are rebuilt elsewhere, the finished levels are subtracted from them again, and the current
+level starts over.
 """
 
 import gc
@@ -17,93 +16,84 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from boostne.budget import Workload
 from boostne.factorization.dask import worker_block, worker_rpc
-from boostne.factorization.dask.block_placement import LOSSES, Holdings
+from boostne.factorization.dask.block_placement import LOSSES, BlockPlacement
 from boostne.factorization.dask.cluster import Cluster
-from boostne.factorization.dask.factor_store import InFiles, Keeping, OnClient
-from boostne.factorization.dask.worker_block import Change, LevelFiles, Moment, Numbers, State
-from boostne.factorization.engine import Context, Engine, LevelLost, Pass
+from boostne.factorization.dask.factor_store import ClientFactorStore, FactorStore, FileFactorStore
+from boostne.factorization.dask.worker_block import BlockState, TaskStamp, Transition
+from boostne.factorization.engine import Engine, LevelLost, PassResult
+from boostne.graph import Graph
 from boostne.io.parts import part_path
-from boostne.matrices.source import MatrixRows, Progress, RowSource
+from boostne.matrices import ConnectivityMatrix, MatrixForm, MatrixSource
 from boostne.memory import MemoryBudget
-
-
-class RemoteContext(Context):
-    """V, which is on the first worker; its Gram matrix comes when asked for."""
-
-    def __init__(self, components: int, gram: Callable[[], NDArray[np.float64]]) -> None:
-        self.components = components
-        self._gram = gram
-
-    @property
-    def gram(self) -> NDArray[np.float64]:  # type: ignore[override]
-        """``V^T V``."""
-        return self._gram()
+from boostne.progress import Progress, ProgressCallback, silent
 
 
 class DaskEngine(Engine):
-    """Holds R on the workers of a Dask cluster.
+    """Stores R on the workers of a Dask cluster.
 
     Parameters
     ----------
-    client : distributed.Client, str or None
-        See :class:`boostne.factorization.dask.cluster.Cluster`.
+    client : distributed.Client or str
+        See :class:`~boostne.factorization.dask.cluster.Cluster`.
     components : int
-        Width of a level, for the reckoning of memory.
-    keeping : Keeping
-        Where the factors of finished levels are, for the user and after a loss.
+        Width of a level, for the memory estimate.
+    store : FactorStore
+        Where the factors of finished levels are stored.
     threads : int, optional
         Threads of each worker to use; by default those that it has.
     """
 
-    def __init__(self, client: Any, components: int, keeping: Keeping, threads: int | None = None) -> None:
+    name = "dask"
+
+    def __init__(self, client: Any, components: int, store: FactorStore, threads: int | None = None) -> None:
         self._cluster = Cluster(client)
         self._components = components
-        self._keeping = keeping
-        keeping.check(self._cluster)
+        self._store = store
+        store.check(self._cluster)
         self._threads = threads
         self._attempt = 0
-        self._change: Change = "none"
-        self._step = 0.0
+        self._transition: Transition = "none"
+        self._extrapolation = 0.0
+
+    def plan(
+        self, matrix: ConnectivityMatrix, graph: Graph, work: Workload, memory_limit: Any = None
+    ) -> MatrixForm:
+        """Use the memory of all workers together; see :meth:`Engine.plan`. :meth:`load` checks each worker."""
+        if memory_limit is not None:
+            return super().plan(matrix, graph, work, memory_limit)
+        free = [worker.free for worker in self._cluster.workers().values()]
+        known = [size for size in free if size is not None]
+        total = max(sum(known), 0) if len(known) == len(free) else None
+        return matrix.requested_form or matrix.plan(graph, work, MemoryBudget(total, 0, None))
+
+    def load(self, source: MatrixSource, progress: ProgressCallback = silent) -> None:
+        """Build X on the workers; see :meth:`Engine.load`."""
+        progress(Progress("connectivity", 0.0, "on the workers"))
+        self._shape, self._dtype = source.shape, source.dtype
+        self._level = 0
+        self._placement = BlockPlacement(self._cluster, source, self._components, self._threads)
+        states = self._placement.restore(self._level, self._store)  # workers may have died since
+        self._record(states)
+        # As the local engine adds them: sequentially here, pairwise after a deflation.
+        self._norm2 = float(sum(np.concatenate([state.norms for state in states]).tolist()))
 
     def close(self) -> None:
-        """Let the workers forget everything."""
-        self.__dict__.pop("_holdings", None)
-        gc.collect()  # timeouts that Dask raised and we caught hold futures in their tracebacks, in cycles
+        """Release the futures of the workers."""
+        self.__dict__.pop("_placement", None)
+        gc.collect()  # tracebacks of timeouts inside Dask hold futures in reference cycles
         self._cluster.close()
-
-    def room(self) -> MemoryBudget:
-        """Return what all workers together may still take; see :meth:`Engine.room`."""
-        rooms = [worker.room for worker in self._cluster.workers().values()]
-        known = [room for room in rooms if room is not None]
-        return MemoryBudget(max(sum(known), 0) if len(known) == len(rooms) else None, 0, None)
-
-    def load(self, X: sparse.csr_array) -> None:
-        """Send X, which the client has, to every worker; see :meth:`Engine.load`."""
-        self.load_rows(MatrixRows(X))
-
-    def load_rows(self, source: RowSource, progress: Progress | None = None) -> None:
-        """Build X on the workers; see :meth:`Engine.load_rows`."""
-        self._shape, self._dtype = (source.n, source.n), source.dtype
-        self._level = 0
-        self._holdings = Holdings(self._cluster, source, self._components, self._threads)
-        states = self._holdings.restore(self._level, self._keeping)  # workers may have died since
-        self._learn(states)
-        # As the local engine adds them: one after the other here, pairwise after a deflation.
-        self._norm2 = float(sum(np.concatenate([state.norms for state in states]).tolist()))
-        if progress is not None:
-            progress(source.n, source.n)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns of R."""
+        """Shape of R."""
         return self._shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Number type of R."""
+        """Data type of R."""
         return self._dtype
 
     @property
@@ -113,63 +103,65 @@ class DaskEngine(Engine):
 
     @property
     def nnz(self) -> int:
-        """Positive entries of R."""
+        """Number of positive entries of R."""
         return self._nnz
 
-    def begin(self, V: NDArray[Any]) -> Context:
-        """Send V to the first worker; see :meth:`Engine.begin`."""
+    def start_level(self, V: NDArray[Any]) -> None:
+        """Send V to the first worker; see :meth:`Engine.start_level`."""
         self._attempt += 1
-        self._gram: NDArray[np.float64] = self._ask(worker_rpc.begin, Moment(self._level, self._attempt), V)
-        self._change = "begin"
-        return RemoteContext(V.shape[1], self._gram_now)
+        stamp = TaskStamp(self._level, self._attempt)
+        self._gram_v: NDArray[np.float64] = self._call(worker_rpc.start_level, stamp, V)
+        self._transition = "start"
 
-    def sweep(self, context: Context, inner: int) -> Pass:  # noqa: ARG002
-        """Leave it to :meth:`update`: workers do both at one request; see :meth:`Engine.sweep`."""
-        return Pass(None, np.zeros((0, 0)))
+    def step(self, inner_sweeps: int) -> PassResult:
+        """Have the workers run the pass and the first of them update V; see :meth:`Engine.step`."""
+        result: PassResult = self._call(worker_rpc.run_pass, self._stamp(), inner_sweeps)
+        self._gram_v = result.gram_v
+        return result
 
-    def update(self, context: Context, swept: Pass, inner: int) -> float:  # noqa: ARG002
-        """Have the workers run the pass, and the first of them update V; see :meth:`Engine.update`."""
-        numbers: Numbers = self._ask(worker_rpc.run_pass, self._moment(), inner)
-        self._gram, swept.gram, product = numbers
-        return product
+    def accept(self, extrapolation: float) -> None:
+        """Send it with the next call to the workers; see :meth:`Engine.accept`."""
+        self._transition, self._extrapolation = "accept", extrapolation
 
-    def extrapolate(self, context: Context, step: float) -> None:  # noqa: ARG002
-        """Have it done before the next pass; see :meth:`Engine.extrapolate`."""
-        self._change, self._step = "accept", step
+    def revert(self) -> None:
+        """Send it with the next call to the workers; see :meth:`Engine.revert`."""
+        self._transition = "revert"
 
-    def retreat(self, context: Context) -> None:  # noqa: ARG002
-        """Have it done before the next pass; see :meth:`Engine.retreat`."""
-        self._change = "retreat"
+    def gram_v(self) -> NDArray[np.float64]:
+        """Return ``V^T V`` after a pending transition; see :meth:`Engine.gram_v`."""
+        if self._transition in ("accept", "revert"):
+            self._gram_v = self._call(worker_rpc.apply_transition, self._stamp())
+        return self._gram_v
 
-    def reseed(self, context: Context, component: int, values: NDArray[Any]) -> None:  # noqa: ARG002
-        """Give a component of V new values; see :meth:`Engine.reseed`."""
-        self._gram_now()  # what was due comes first
-        self._ask(worker_rpc.reseed, Moment(self._level, self._attempt), component, values)
+    def reseed(self, component: int, values: NDArray[Any]) -> None:
+        """Replace a component of V; see :meth:`Engine.reseed`."""
+        self.gram_v()  # a pending transition comes first
+        self._call(worker_rpc.reseed, TaskStamp(self._level, self._attempt), component, values)
 
-    def scale(self, context: Context, ratio: NDArray[np.float64]) -> None:  # noqa: ARG002
-        """Scale U where it is, and V; see :meth:`Engine.scale`."""
-        self._ask(worker_rpc.scale, self._moment(), ratio)
+    def rescale(self, ratio: NDArray[np.float64]) -> None:
+        """Scale U on the workers, and V; see :meth:`Engine.rescale`."""
+        self._call(worker_rpc.rescale, self._stamp(), ratio)
 
-    def collect(self, context: Context) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Have the factors kept; see :meth:`Engine.collect`. Where that is in files, none of their rows come back."""
-        with self._level_in_hand():
-            return self._keeping.keep(self._holdings, self._moment(), context.components)
+    def factors(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Store the factors and return them; see :meth:`Engine.factors`. In files they have no rows on the client."""
+        with self._current_level():
+            return self._store.collect(self._placement, self._stamp(), self._components)
 
-    def deflate(self, context: Context) -> None:  # noqa: ARG002
-        """Deflate every block where it is; see :meth:`Engine.deflate`."""
-        moment = self._moment()
+    def deflate(self) -> None:
+        """Deflate every block on its worker; see :meth:`Engine.deflate`."""
+        stamp = self._stamp()
         self._level += 1
         try:
-            states = self._holdings.ask(worker_rpc.deflate, moment)
+            states = self._placement.call(worker_rpc.deflate, stamp)
         except LOSSES:
-            states = self._holdings.restore(self._level, self._keeping)
-        self._learn(states)
-        self._keeping.let_go()
+            states = self._placement.restore(self._level, self._store)
+        self._record(states)
+        self._store.release()
 
     def replay(self, U: NDArray[Any], V: NDArray[Any]) -> None:
-        """Take a level from every block as after a loss; see :meth:`Engine.replay`."""
+        """Subtract a level from every block as after a loss; see :meth:`Engine.replay`."""
         self._level += 1
-        self._learn(self._holdings.restore(self._level, OnClient(lambda _: (U, V))))
+        self._record(self._placement.restore(self._level, ClientFactorStore(lambda _: (U, V))))
 
     def write_parts(self, folder: Path, nodes: NDArray[Any], levels: int) -> list[Path]:
         """Have each worker write the vectors of its rows as a Parquet file, from the files of all levels.
@@ -177,57 +169,56 @@ class DaskEngine(Engine):
         Parameters
         ----------
         folder : Path
-            Seen by all machines.
+            Shared by all machines.
         nodes : ndarray
-            Ids of the rows.
+            Node ids of the rows.
         levels : int
             k.
         """
-        if not isinstance(self._keeping, InFiles):
-            raise TypeError("the factors are on the client; parts are written of those in files")
+        if not isinstance(self._store, FileFactorStore):
+            raise TypeError("parts are written from factors in files; this engine stores them on the client")
         while True:
             try:
-                return self._written(self._keeping.files, folder, nodes, [self._components] * levels)
+                return self._write_parts(self._store, folder, nodes, [self._components] * levels)
             except LOSSES:
-                self._learn(self._holdings.restore(self._level, self._keeping))
+                self._restore()
 
-    def _written(self, files: LevelFiles, folder: Path, nodes: NDArray[Any], widths: list[int]) -> list[Path]:
+    def _write_parts(
+        self, store: FileFactorStore, folder: Path, nodes: NDArray[Any], widths: list[int]
+    ) -> list[Path]:
         paths, tasks = [], []
-        for i, held in enumerate(self._holdings.held):
-            rows = held.place.rows
+        for i, placed in enumerate(self._placement.placed):
+            rows = placed.place.rows
             paths.append(part_path(folder, i))
-            ids = self._holdings.send(nodes[rows.start : rows.stop], {held.worker.address})
-            options = (rows.start, widths, self._dtype.name, str(paths[-1].resolve()))
-            tasks.append(self._holdings.submit(held.worker, worker_block.write_part, files, ids, *options))
-        self._holdings.results(tasks)
+            ids = self._placement.send(nodes[rows.start : rows.stop], {placed.worker.address})
+            arguments = (store.files, ids, rows.start, widths, self._dtype.name, str(paths[-1].resolve()))
+            tasks.append(self._placement.submit(placed.worker, worker_block.write_part, *arguments))
+        self._placement.results(tasks)
         return paths
 
-    def _ask(self, do: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any) -> Any:
-        """Ask the first worker for something that concerns all of them; see :meth:`Holdings.ask`."""
-        with self._level_in_hand():
-            return self._holdings.ask(do, *arguments)
+    def _call(self, function: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any) -> Any:
+        """Call the first worker about all blocks; see :meth:`BlockPlacement.call`."""
+        with self._current_level():
+            return self._placement.call(function, *arguments)
 
-    def _gram_now(self) -> NDArray[np.float64]:
-        """Return ``V^T V`` after what was due."""
-        if self._change in ("accept", "retreat"):
-            self._gram = self._ask(worker_rpc.settle, self._moment())
-        return self._gram
-
-    def _moment(self) -> Moment:
-        """Return the time that a task on the blocks belongs to; what was due to U and V is then on its way."""
-        moment = Moment(self._level, self._attempt, self._change, self._step)
-        self._change = "none"
-        return moment
+    def _stamp(self) -> TaskStamp:
+        """Return the stamp of a task on the blocks, which carries a pending transition."""
+        stamp = TaskStamp(self._level, self._attempt, self._transition, self._extrapolation)
+        self._transition = "none"
+        return stamp
 
     @contextmanager
-    def _level_in_hand(self) -> Iterator[None]:
-        """Turn a loss into a level that must begin again, once everything is there for it."""
+    def _current_level(self) -> Iterator[None]:
+        """Turn a loss into :class:`LevelLost`, once everything is rebuilt."""
         try:
             yield
         except LOSSES as error:
-            self._learn(self._holdings.restore(self._level, self._keeping))
+            self._restore()
             raise LevelLost from error
 
-    def _learn(self, states: list[State]) -> None:
+    def _restore(self) -> None:
+        self._record(self._placement.restore(self._level, self._store))
+
+    def _record(self, states: list[BlockState]) -> None:
         self._norm2 = float(np.concatenate([state.norms for state in states]).sum())
         self._nnz = sum(state.nnz for state in states)

@@ -1,8 +1,8 @@
-"""Workers of a cluster that ask one another: what every pass needs, without a way through the scheduler for each step.
+"""Calls between workers: what every pass needs, without a round trip through the scheduler for each step.
 
-A task costs some ten milliseconds until the client has its result, and a pass takes several, one after the other. Here
-the client asks the worker of the first block, which has V, and that one asks the others: V goes down a tree over the
-blocks, and results come back up it, those of neighbors joined in order.
+A task takes about ten milliseconds until the client has its result, and a pass would take several in sequence.
+Instead the client calls the worker of the first block, which stores V, and that one calls the others: V is sent down
+a tree over the blocks, and results return up the tree, those of consecutive blocks joined in order.
 """
 
 import asyncio
@@ -13,58 +13,58 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.factorization import context_factor
+from boostne.factorization.context_factor import ContextFactor
 from boostne.factorization.dask import worker_block
-from boostne.factorization.dask.worker_block import Block, BlockLostError, Moment, Numbers, State
-from boostne.factorization.engine import Context
+from boostne.factorization.dask.worker_block import BlockLostError, BlockState, TaskStamp, WorkerBlock
+from boostne.factorization.engine import PassResult
 
 HANDLER = "boostne"
 
-Site = tuple[str, str]  # of a block: the address of its worker, and its key there
+Site = tuple[str, str]  # of a block: the address of its worker and its key there
 
 
 @dataclass(frozen=True)
-class Work:
-    """What each block is to do, and what makes one result of those of neighbors."""
+class GroupTask:
+    """What each block does, and how the results of consecutive blocks are joined."""
 
-    do: Callable[..., Any]
+    run: Callable[..., Any]
     arguments: tuple[Any, ...]
     join: Callable[[list[Any]], Any]
 
 
-class Team:
-    """Neighboring blocks, seen by the worker of the first of them."""
+class WorkerGroup:
+    """Consecutive blocks, seen from the worker of the first of them."""
 
     def __init__(self, worker: Any, sites: list[Site]) -> None:
         self._worker = worker
         self._sites = sites
 
     @property
-    def block(self) -> Block:
-        """The block that is here."""
-        block: Block | None = self._worker.data.get(self._sites[0][1])
+    def block(self) -> WorkerBlock:
+        """The block on this worker."""
+        block: WorkerBlock | None = self._worker.data.get(self._sites[0][1])
         if block is None:
             raise BlockLostError
         return block
 
-    async def here(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function on a thread for tasks, so that the worker can answer others meanwhile."""
+    async def in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function on a task thread, so that the worker can serve other calls in the meantime."""
         return await asyncio.get_running_loop().run_in_executor(self._worker.executor, function, *arguments)
 
-    async def on_all(self, work: Work) -> Any:
-        """Have every block do its work; returns their result."""
+    async def run_on_all(self, task: GroupTask) -> Any:
+        """Run a task on every block; returns the joined result."""
         block = self.block
-        asked = [self._on_branch(branch, work) for branch in branches(self._sites)]
-        results = await asyncio.gather(self.here(work.do, block, *work.arguments), *asked)
-        return await self.here(work.join, results)
+        others = [self._run_on_branch(branch, task) for branch in branches(self._sites)]
+        results = await asyncio.gather(self.in_thread(task.run, block, *task.arguments), *others)
+        return await self.in_thread(task.join, results)
 
-    async def _on_branch(self, sites: list[Site], work: Work) -> Any:
+    async def _run_on_branch(self, sites: list[Site], task: GroupTask) -> Any:
         peer = self._worker.rpc(sites[0][0])
-        return outcome(await getattr(peer, HANDLER)(**message(sites, Team.on_all, work)))
+        return unpack_reply(await getattr(peer, HANDLER)(**request(sites, WorkerGroup.run_on_all, task)))
 
 
 def branches(sites: list[Site]) -> list[list[Site]]:
-    """Cut all but the first of a run of blocks into runs that double in length.
+    """Split all but the first of consecutive blocks into runs that double in length.
 
     >>> branches([("a", "0"), ("b", "1"), ("c", "2"), ("d", "3")])
     [[('b', '1')], [('c', '2'), ('d', '3')]]
@@ -76,47 +76,28 @@ def branches(sites: list[Site]) -> list[list[Site]]:
     return found
 
 
-def host_block(*arguments: Any) -> Block:
-    """Build a block in a task, and answer from now on whoever asks its worker."""
+def host_block(*arguments: Any) -> WorkerBlock:
+    """Build a block in a task, and register the handler that serves calls to its worker."""
     from distributed import get_worker
 
     worker = get_worker()
 
-    async def answered(sites: list[Site], request: Any) -> dict[str, Any]:
-        return await answer(worker, sites, *request)
+    async def handler(sites: list[Site], call: Any) -> dict[str, Any]:
+        return await _serve(worker, sites, *call)
 
-    worker.handlers[HANDLER] = answered
+    worker.handlers[HANDLER] = handler
     return worker_block.build_block(*arguments)
 
 
-def _packed(what: Any) -> Any:
-    from distributed.protocol.serialize import to_serialize
-
-    return to_serialize(what)  # type: ignore[no-untyped-call]
-
-
-def message(
-    sites: list[Site], do: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any
+def request(
+    sites: list[Site], function: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any
 ) -> dict[str, Any]:
-    """Return what to send to the worker of the first of these blocks, for ``do(team, *arguments)`` there."""
-    return {"sites": sites, "request": _packed((do, arguments))}
+    """Return the message that runs ``function(group, *arguments)`` on the worker of the first of these blocks."""
+    return {"sites": sites, "call": _serialized((function, arguments))}
 
 
-async def answer(
-    worker: Any, sites: list[Site], do: Callable[..., Coroutine[Any, Any, Any]], arguments: tuple[Any, ...]
-) -> dict[str, Any]:
-    """Do what was asked for; what goes wrong is told, since an exception would lose its type on the scheduler."""
-    try:
-        result = await do(Team(worker, sites), *arguments)
-        return {"result": _packed(result)}
-    except (BlockLostError, OSError):  # a worker that does not answer is an OSError
-        return {"lost": True}
-    except Exception as error:
-        return {"error": _packed(error)}
-
-
-def outcome(reply: dict[str, Any] | None) -> Any:
-    """Return the result of a request; a worker that has no block for us any more has no reply, either."""
+def unpack_reply(reply: dict[str, Any] | None) -> Any:
+    """Return the result of a request; a worker without our block sends no reply."""
     if not reply or "lost" in reply:
         raise BlockLostError
     if "error" in reply:
@@ -124,50 +105,74 @@ def outcome(reply: dict[str, Any] | None) -> Any:
     return reply["result"]
 
 
-async def begin(team: Team, moment: Moment, V: NDArray[Any]) -> NDArray[np.float64]:
+async def _serve(
+    worker: Any,
+    sites: list[Site],
+    function: Callable[..., Coroutine[Any, Any, Any]],
+    arguments: tuple[Any, ...],
+) -> dict[str, Any]:
+    """Run a request; errors are part of the reply, since an exception would lose its type on the scheduler."""
+    try:
+        result = await function(WorkerGroup(worker, sites), *arguments)
+        return {"result": _serialized(result)}
+    except (BlockLostError, OSError):  # a worker that does not answer is an OSError
+        return {"lost": True}
+    except Exception as error:
+        return {"error": _serialized(error)}
+
+
+def _serialized(value: Any) -> Any:
+    from distributed.protocol.serialize import to_serialize
+
+    return to_serialize(value)  # type: ignore[no-untyped-call]
+
+
+async def start_level(group: WorkerGroup, stamp: TaskStamp, V: NDArray[Any]) -> NDArray[np.float64]:
     """Start a level from this V; returns its Gram matrix."""
-    context: Context = await team.here(team.block.begin, moment, V)
+    context: ContextFactor = await group.in_thread(group.block.start_context, stamp, V)
     return context.gram
 
 
-async def run_pass(team: Team, moment: Moment, inner: int) -> Numbers:
-    """Sweep all blocks and update V; returns the Gram matrices of V and U, and the product."""
-    block = team.block
-    context = await team.here(block.context_at, moment)
-    sweep = Work(worker_block.sweep, (moment, context.V, context.gram, inner), worker_block.join_sums)
-    numbers: Numbers = await team.here(worker_block.update, block, context, await team.on_all(sweep), inner)
-    return numbers
+async def run_pass(group: WorkerGroup, stamp: TaskStamp, inner_sweeps: int) -> PassResult:
+    """Sweep all blocks, then update V."""
+    context: ContextFactor = await group.in_thread(group.block.context_at, stamp)
+    arguments = (stamp, context.V, context.gram, inner_sweeps)
+    sums = await group.run_on_all(GroupTask(worker_block.sweep, arguments, worker_block.join_sums))
+    result: PassResult = await group.in_thread(worker_block.update_context, context, sums, inner_sweeps)
+    return result
 
 
-async def settle(team: Team, moment: Moment) -> NDArray[np.float64]:
-    """Do nothing but what was due to U and V; returns V's Gram matrix."""
-    context: Context = await team.here(team.block.context_at, moment)
-    await team.on_all(Work(worker_block.settle_rows, (moment, context.V.shape[1]), _nothing))
+async def apply_transition(group: WorkerGroup, stamp: TaskStamp) -> NDArray[np.float64]:
+    """Apply the stamp's transition to U and V and nothing else; returns V's Gram matrix."""
+    context: ContextFactor = await group.in_thread(group.block.context_at, stamp)
+    task = GroupTask(worker_block.apply_transition, (stamp, context.V.shape[1]), _no_result)
+    await group.run_on_all(task)
     return context.gram
 
 
-async def reseed(team: Team, moment: Moment, component: int, values: NDArray[Any]) -> None:
-    """Give a component of V new values."""
-    team.block.context_at(moment).V[:, component] = values
+async def reseed(group: WorkerGroup, stamp: TaskStamp, component: int, values: NDArray[Any]) -> None:
+    """Replace one component of V."""
+    group.block.context_at(stamp).reseed(component, values)
 
 
-async def scale(team: Team, moment: Moment, ratio: NDArray[np.float64]) -> None:
-    """Scale U wherever it is, and V."""
-    context = await team.here(team.block.context_at, moment)
-    await team.on_all(Work(worker_block.scale_rows, (moment, ratio), _nothing))
-    await team.here(context_factor.scale, context, ratio)
+async def rescale(group: WorkerGroup, stamp: TaskStamp, ratio: NDArray[np.float64]) -> None:
+    """Scale U on all workers, and V."""
+    context: ContextFactor = await group.in_thread(group.block.context_at, stamp)
+    await group.run_on_all(GroupTask(worker_block.rescale_rows, (stamp, ratio), _no_result))
+    await group.in_thread(context.rescale, ratio)
 
 
-async def deflate(team: Team, moment: Moment) -> list[State]:
-    """Take the level in hand from all blocks."""
-    context = await team.here(team.block.context_at, moment)
-    states: list[State] = await team.on_all(Work(worker_block.deflate, (moment, context.V), _in_a_row))
+async def deflate(group: WorkerGroup, stamp: TaskStamp) -> list[BlockState]:
+    """Subtract the current level from all blocks."""
+    context: ContextFactor = await group.in_thread(group.block.context_at, stamp)
+    task = GroupTask(worker_block.deflate, (stamp, context.V), _concatenated)
+    states: list[BlockState] = await group.run_on_all(task)
     return states
 
 
-def _nothing(_: list[None]) -> None:
-    """Join what has no results."""
+def _no_result(_: list[None]) -> None:
+    """Join the results of a task that has none."""
 
 
-def _in_a_row(states: list[list[State]]) -> list[State]:
+def _concatenated(states: list[list[BlockState]]) -> list[BlockState]:
     return [state for some in states for state in some]

@@ -1,1 +1,1 @@
-"""Arithmetic of the CUDA engine."""
+"""Kernels of the CUDA engine."""

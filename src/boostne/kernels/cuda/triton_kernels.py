@@ -1,6 +1,6 @@
-"""The kernels of :mod:`boostne.kernels.cuda.operations` that run on a GPU, in Triton.
+"""Triton kernels of :mod:`boostne.kernels.cuda.operations`.
 
-No sum is shared between programs by atomic additions: results are the same, bit for bit, from run to run.
+They use no atomic additions, so results are deterministic.
 """
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 # ruff: noqa: D103
@@ -11,15 +11,15 @@ import torch
 import triton
 import triton.language as tl
 
-from boostne.kernels.reference.kernels import DEAD
+from boostne.kernels.contract import DEAD_COMPONENT
 
-FACTOR_ROWS = 16  # of a factor, in the registers of one program
-TOTAL_ROWS = 64  # partial sums that a program reads together
-GATHERED, GATHER_WARPS = 1024, 4  # numbers of a factor that are gathered together
-STEP_COLUMNS, STEP_ENTRIES = 128, 2  # of B, and of a row of S, that one warp takes together
-DEFLATE_TILE = 64  # rows and columns of a dense block that one program deflates
-FINISH = 32  # rows and columns of a tile that is transposed
-SCAN = 512  # entries of a dense row that are looked at together
+FACTOR_ROWS = 16  # rows of a factor in the registers of one program
+REDUCE_ROWS = 64  # partial sums read at a time
+GATHER_VALUES, GATHER_WARPS = 1024, 4  # values of a factor gathered at a time
+WIDE_COLUMNS, WIDE_ENTRIES = 128, 2  # columns of B and entries of a row per warp
+DEFLATE_TILE = 64  # rows and columns of a dense block per program
+LOG_TILE = 32  # rows and columns of a transposed tile
+SCAN_COLUMNS = 512  # entries of a dense row scanned at a time
 DENSE_ROWS, DENSE_DEPTH, DENSE_WARPS, DENSE_STAGES = 128, 32, 4, 3
 
 
@@ -32,58 +32,58 @@ def _store_gram(x, out, columns, W: tl.constexpr):
 
 
 @triton.jit
-def _fit(X, P, gram, partial, n, parts, inner, dead, size, W: tl.constexpr, ROWS: tl.constexpr):
-    # A few rows of X, W wide, stay in registers for all sweeps.
+def _hals_update(X, P, gram, partials, n, parts, inner, dead, size, W: tl.constexpr, ROWS: tl.constexpr):
+    # ROWS rows of X stay in registers for all sweeps.
     rows = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     columns = tl.arange(0, W)
     at = rows[:, None] * W + columns[None, :]
     inside = rows[:, None] < n
     x = tl.load(X + at, mask=inside, other=0.0)
     p = tl.load(P + at, mask=inside, other=0.0)
-    beside = at
+    part = at
     for _ in range(1, parts):
-        beside += n * W
-        p += tl.load(P + beside, mask=inside, other=0.0)
-    least = tl.max(tl.load(gram + columns * (W + 1)), axis=0) * dead
+        part += n * W
+        p += tl.load(P + part, mask=inside, other=0.0)
+    threshold = tl.max(tl.load(gram + columns * (W + 1)), axis=0) * dead
     for _ in range(inner):
         for c in range(W):
             here = (columns == c)[None, :]
             g = tl.load(gram + c * W + columns).to(x.dtype)[None, :]
             weight = tl.load(gram + c * (W + 1))
-            gone = weight <= least  # not so for a NaN, which must be seen
-            scale = tl.where(gone, 0.0, 1.0 / weight.to(x.dtype))
+            is_dead = weight <= threshold  # false for NaN, which must propagate
+            scale = tl.where(is_dead, 0.0, 1.0 / weight.to(x.dtype))
             new = tl.sum(tl.where(here, p * scale + x, 0.0) - x * scale * g, axis=1)
-            new = tl.where(new < 0, 0.0, new)  # written so that a NaN stays a NaN
-            new = tl.where(gone, 0.0, new)
+            new = tl.where(new < 0, 0.0, new)  # propagates NaN
+            new = tl.where(is_dead, 0.0, new)
             x = tl.where(here, new[:, None], x)
     tl.store(X + at, x, mask=inside)
-    out = partial + tl.program_id(0).to(tl.int64) * size
+    out = partials + tl.program_id(0).to(tl.int64) * size
     _store_gram(x, out, columns, W)
     tl.store(out + W * W + columns, tl.sum(x.to(tl.float64) * p.to(tl.float64), axis=0))
 
 
 @triton.jit
-def _step_on(X, before, step, partial, n, size, W: tl.constexpr, ROWS: tl.constexpr):
+def _extrapolate(X, previous, step, partials, n, size, W: tl.constexpr, ROWS: tl.constexpr):
     rows = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     columns = tl.arange(0, W)
     at = rows[:, None] * W + columns[None, :]
     inside = rows[:, None] < n
     x = tl.load(X + at, mask=inside, other=0.0)
-    new = x + tl.load(step).to(x.dtype) * (x - tl.load(before + at, mask=inside, other=0.0))
+    new = x + tl.load(step).to(x.dtype) * (x - tl.load(previous + at, mask=inside, other=0.0))
     new = tl.where(new < 0, 0.0, new)
-    tl.store(before + at, x, mask=inside)
+    tl.store(previous + at, x, mask=inside)
     tl.store(X + at, new, mask=inside)
-    _store_gram(new, partial + tl.program_id(0).to(tl.int64) * size, columns, W)
+    _store_gram(new, partials + tl.program_id(0).to(tl.int64) * size, columns, W)
 
 
 @triton.jit
-def _total(partial, out, n, size, W: tl.constexpr, ROWS: tl.constexpr):
+def _reduce_partials(partials, out, n, size, W: tl.constexpr, ROWS: tl.constexpr):
     columns = tl.program_id(0) * W + tl.arange(0, W)
     total = tl.zeros([ROWS, W], dtype=tl.float64)
     for first in range(0, n, ROWS):
         rows = first + tl.arange(0, ROWS)
         total += tl.load(
-            partial + rows[:, None].to(tl.int64) * size + columns[None, :], mask=rows[:, None] < n, other=0.0
+            partials + rows[:, None].to(tl.int64) * size + columns[None, :], mask=rows[:, None] < n, other=0.0
         )
     tl.store(out + columns, tl.sum(total, axis=0))
 
@@ -92,7 +92,7 @@ def _total(partial, out, n, size, W: tl.constexpr, ROWS: tl.constexpr):
 def _csr_matmul(
     starts, ends, indices, data, B, out, width, ADD: tl.constexpr, W: tl.constexpr, ENTRIES: tl.constexpr
 ):
-    # One row of the sparse matrix by W columns of B.
+    # One row of the sparse matrix times W columns of B.
     row = tl.program_id(0).to(tl.int64)
     columns = tl.program_id(1) * W + tl.arange(0, W)
     inside = columns < width
@@ -114,8 +114,8 @@ def _csr_matmul(
 
 @triton.jit
 def _csr_deflate(starts, ends, indices, data, U, V, norms, W: tl.constexpr, ENTRIES: tl.constexpr):
-    # What is left of a row moves to its front. All of a tile is read before any of it is written: where an
-    # entry goes depends on those before it.
+    # Compacts a row towards its start. A tile is read completely before it is written, because the destination of an
+    # entry depends on the entries before it.
     row = tl.program_id(0)
     columns = tl.arange(0, W)
     u = tl.load(U + row.to(tl.int64) * W + columns)
@@ -128,7 +128,7 @@ def _csr_deflate(starts, ends, indices, data, U, V, norms, W: tl.constexpr, ENTR
         j = tl.load(indices + entry, mask=there, other=0)
         v = tl.load(V + j[:, None].to(tl.int64) * W + columns[None, :], mask=there[:, None], other=0.0)
         left = tl.load(data + entry, mask=there, other=0.0) - tl.sum(u[None, :] * v, axis=1)
-        keep = there & ~(left <= 0)  # so that a NaN is kept, and seen in the norm
+        keep = there & ~(left <= 0)  # keeps a NaN, so that it shows in the norm
         to = kept + tl.cumsum(keep.to(tl.int32), axis=0) - 1
         tl.store(indices + to, j, mask=keep)
         tl.store(data + to, left, mask=keep)
@@ -143,7 +143,7 @@ def _csr_deflate(starts, ends, indices, data, U, V, norms, W: tl.constexpr, ENTR
 def _csr_scan(
     dense, stride, starts, counts, indices, data, n_columns, FILL: tl.constexpr, TILE: tl.constexpr
 ):
-    # Counts the entries of a row, or writes them to where it starts.
+    # Counts the nonzero entries of a row or, if FILL, stores them at the start of the row.
     row = tl.program_id(0).to(tl.int64)
     kept = 0
     if FILL:
@@ -162,7 +162,7 @@ def _csr_scan(
 
 
 @triton.jit
-def _finish(B, B_stride, scale, out, out_stride, n, m, TILE: tl.constexpr):
+def _truncated_log(B, B_stride, scale, out, out_stride, n, m, TILE: tl.constexpr):
     rows = tl.program_id(0) * TILE + tl.arange(0, TILE)
     columns = tl.program_id(1) * TILE + tl.arange(0, TILE)
     inside = (columns[:, None] < m) & (rows[None, :] < n)
@@ -212,7 +212,7 @@ def _dense_matmul(
             other=0.0,
         )
         v = tl.load(V + k[:, None] * W + columns[None, :], mask=k[:, None] < m, other=0.0)
-        # Three products of 19-bit halves: as exact as float32, on the matrix units.
+        # Three TF32 products on the tensor cores: as accurate as float32.
         total = tl.dot(a, v, total, input_precision="tf32x3")
     at = out + part.to(tl.int64) * n * W + rows[:, None] * W + columns[None, :]
     if ADD:
@@ -220,50 +220,53 @@ def _dense_matmul(
     tl.store(at, total, mask=rows[:, None] < n)
 
 
-def programs(n: int) -> int:
+def n_programs(n: int) -> int:
     return -(-n // FACTOR_ROWS)
 
 
-def fit(X: Any, P: Any, gram: Any, inner: int, partial: Any) -> None:
+def hals_update(X: Any, P: Any, gram: Any, inner: int, partials: Any) -> None:
     n, width = X.shape
-    size = partial.stride(0)
-    _fit[(programs(n),)](
-        X, P, gram, partial, n, len(P), inner, DEAD, size, W=width, ROWS=FACTOR_ROWS, num_warps=max(1, width // 32)
+    size = partials.stride(0)
+    _hals_update[(n_programs(n),)](
+        X, P, gram, partials, n, len(P), inner, DEAD_COMPONENT, size, W=width, ROWS=FACTOR_ROWS,
+        num_warps=max(1, width // 32),
     )  # fmt: skip
 
 
-def step_on(X: Any, before: Any, step: Any, partial: Any) -> None:
+def extrapolate(X: Any, previous: Any, step: Any, partials: Any) -> None:
     n, width = X.shape
-    _step_on[(programs(n),)](
-        X, before, step, partial, n, partial.stride(0), W=width, ROWS=FACTOR_ROWS, num_warps=max(1, width // 32)
+    _extrapolate[(n_programs(n),)](
+        X, previous, step, partials, n, partials.stride(0), W=width, ROWS=FACTOR_ROWS, num_warps=max(1, width // 32)
     )  # fmt: skip
 
 
-def total(partial: Any, out: Any) -> None:
+def reduce_partials(partials: Any, out: Any) -> None:
     rows, width = out.shape
-    _total[(rows,)](partial, out, len(partial), partial.stride(0), W=width, ROWS=TOTAL_ROWS, num_warps=4)
+    _reduce_partials[(rows,)](
+        partials, out, len(partials), partials.stride(0), W=width, ROWS=REDUCE_ROWS, num_warps=4
+    )
 
 
 def csr_matmul(matrix: Any, B: Any, out: Any, add: bool) -> None:
     width = B.shape[1]
     _csr_matmul[(len(matrix.starts), 1)](
         matrix.starts, matrix.ends, matrix.indices, matrix.data, B, out, width,
-        ADD=add, W=width, ENTRIES=max(GATHERED // width, 1), num_warps=GATHER_WARPS,
+        ADD=add, W=width, ENTRIES=max(GATHER_VALUES // width, 1), num_warps=GATHER_WARPS,
     )  # fmt: skip
 
 
-def csr_step(matrix: Any, B: Any, out: Any) -> None:
+def csr_matmul_wide(matrix: Any, B: Any, out: Any) -> None:
     width = B.shape[1]
-    _csr_matmul[(len(matrix.starts), triton.cdiv(width, STEP_COLUMNS))](
+    _csr_matmul[(len(matrix.starts), triton.cdiv(width, WIDE_COLUMNS))](
         matrix.starts, matrix.ends, matrix.indices, matrix.data, B, out, width,
-        ADD=False, W=STEP_COLUMNS, ENTRIES=STEP_ENTRIES, num_warps=1,
+        ADD=False, W=WIDE_COLUMNS, ENTRIES=WIDE_ENTRIES, num_warps=1,
     )  # fmt: skip
 
 
-def finish(B: Any, scale: Any, out: Any) -> None:
+def truncated_log(B: Any, scale: Any, out: Any) -> None:
     n, m = out.shape
-    _finish[(triton.cdiv(n, FINISH), triton.cdiv(m, FINISH))](
-        B, B.stride(0), scale, out, out.stride(0), n, m, TILE=FINISH, num_warps=4
+    _truncated_log[(triton.cdiv(n, LOG_TILE), triton.cdiv(m, LOG_TILE))](
+        B, B.stride(0), scale, out, out.stride(0), n, m, TILE=LOG_TILE, num_warps=4
     )
 
 
@@ -271,7 +274,7 @@ def csr_deflate(matrix: Any, U: Any, V: Any, norms: Any) -> None:
     width = U.shape[1]
     _csr_deflate[(len(matrix.starts),)](
         matrix.starts, matrix.ends, matrix.indices, matrix.data, U, V, norms,
-        W=width, ENTRIES=max(GATHERED // width, 1), num_warps=1,
+        W=width, ENTRIES=max(GATHER_VALUES // width, 1), num_warps=1,
     )  # fmt: skip
 
 
@@ -286,7 +289,7 @@ def csr_fill(dense: Any, matrix: Any) -> None:
 def _scan(dense: Any, starts: Any, counts: Any, indices: Any, data: Any, fill: bool) -> None:
     n, m = dense.shape
     _csr_scan[(n,)](
-        dense, dense.stride(0), starts, counts, indices, data, m, FILL=fill, TILE=SCAN, num_warps=4
+        dense, dense.stride(0), starts, counts, indices, data, m, FILL=fill, TILE=SCAN_COLUMNS, num_warps=4
     )
 
 

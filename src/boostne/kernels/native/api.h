@@ -1,4 +1,4 @@
-// What the shared library exports.
+// Exported functions of the shared library.
 #pragma once
 
 #if defined(_WIN32)

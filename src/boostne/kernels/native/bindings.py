@@ -1,89 +1,73 @@
-"""The compiled kernels behind their C ABI, with the signatures of :mod:`boostne.kernels.reference.kernels`."""
+"""The compiled kernels behind their C interface; :mod:`boostne.kernels.contract` documents the methods."""
 
-import ctypes
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostne.errors import ParameterError
-from boostne.kernels.column_blocked_csr import Residual, StripedCSR
+from boostne.kernels.column_blocked_csr import ColumnBlockedCSR, Residual
+from boostne.kernels.contract import DEAD_COMPONENT, Kernels, PushedRows, SparseRows
+from boostne.kernels.csr_graph import CSRGraph, TransitionGraph
+from boostne.kernels.layout import BLOCK_COLUMNS, aligned_empty, round_up, tile_width
+from boostne.kernels.native.library import load_library
 from boostne.kernels.push_graph import PushGraph
 from boostne.kernels.sharded_csr import ShardedCSR
-from boostne.kernels.tree_reduction import Part, most_nodes, tree_nodes
+from boostne.kernels.skipgram import Edges, SkipGram
+from boostne.kernels.tree_reduction import PartialSum, max_pending_nodes, tree_nodes
 
-if TYPE_CHECKING:
-    from boostne.kernels.skipgram import Edges, SkipGram
-
-LIBRARY_NAMES = ("boostne_kernels.so", "boostne_kernels.dylib", "boostne_kernels.dll")
 INSTRUCTION_SETS = ("baseline", "avx2", "avx512")
-BLOCK_COLUMNS = 16  # kBlockColumns of row_kernels.h
-TILE_COLUMNS = 8  # kTile<double> of row_kernels.h
 CHUNK_ROWS = 256
 MAX_CHUNKS = 64
-ALIGNMENT = 64
 SUFFIX = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64"}
 
 
-def find_library(folders: list[str]) -> Path | None:
-    """Return the compiled library in one of the package's folders, if it was built."""
-    candidates = (Path(folder) / name for folder in folders for name in LIBRARY_NAMES)
-    return next((path for path in candidates if path.is_file()), None)
-
-
-def aligned_empty(shape: tuple[int, int], dtype: Any) -> NDArray[Any]:
-    """Uninitialized array on a cache-line boundary: a row of 16 float32 is then one line, not two."""
-    size = shape[0] * shape[1] * np.dtype(dtype).itemsize
-    raw = np.empty(size + ALIGNMENT, np.uint8)
-    start = -raw.ctypes.data % ALIGNMENT
-    array: NDArray[Any] = raw[start : start + size].view(dtype).reshape(shape)
-    return array
-
-
-def _pointer(array: NDArray[Any] | None) -> ctypes.c_void_p:
-    if array is not None and not array.flags.c_contiguous:
+def _to_c(argument: Any) -> Any:
+    if not isinstance(argument, np.ndarray):
+        return argument
+    if not argument.flags.c_contiguous:
         raise ValueError("kernels take C-contiguous arrays")
-    return ctypes.c_void_p(None if array is None else array.ctypes.data)
+    return argument.ctypes.data
 
 
-def _matrix(name: str, R: Residual) -> tuple[str, tuple[Any, ...]]:
-    """Return the function of this name for R's layout, and what it takes of R."""
-    n_shards = ctypes.c_int64(R.n_shards)
-    if isinstance(R, StripedCSR):
-        strips = ctypes.c_int64(R.n_strips), ctypes.c_int(R.bits)
-        entries = _pointer(R.starts), _pointer(R.places), _pointer(R.data)
-        return f"{name}_striped", (n_shards, _pointer(R.blocks), _pointer(R.rows), *strips, *entries)
-    return name, (n_shards, _pointer(R.cuts), _pointer(R.indptr), _pointer(R.indices), _pointer(R.data))
+def _residual(name: str, R: Residual) -> tuple[str, tuple[Any, ...]]:
+    """Return the name of the function for R's layout and the arguments that describe R."""
+    if isinstance(R, ColumnBlockedCSR):
+        entries = R.starts, R.packed_indices, R.data
+        return f"{name}_column_blocked", (R.n_shards, R.blocks, R.rows, R.n_strips, R.bits, *entries)
+    return name, (R.n_shards, R.cuts, R.indptr, R.indices, R.data)
 
 
-def _chunks(n_rows: int) -> ctypes.c_int64:
-    # Depends on the rows alone: sums over chunks are then the same for any number of threads.
-    return ctypes.c_int64(max(1, min(MAX_CHUNKS, n_rows // CHUNK_ROWS)))
+def _n_chunks(n_rows: int) -> int:
+    # Depends on the number of rows only, so that sums over chunks do not depend on the number of threads.
+    return max(1, min(MAX_CHUNKS, n_rows // CHUNK_ROWS))
 
 
-class NativeKernels:
-    """The kernels of one shared library, on one instruction set and a number of threads."""
+class NativeKernels(Kernels):
+    """Kernels of the compiled library, for one instruction set and a number of threads."""
 
     def __init__(self, library: Path, instruction_set: str | None, threads: int) -> None:
-        self._library = ctypes.CDLL(str(library))
+        self._library = load_library(library)
         best = self._library.boostne_best_isa()
         self._isa = best if instruction_set is None else INSTRUCTION_SETS.index(instruction_set)
         if self._isa > best:
             raise ParameterError(
-                f"this machine has no {instruction_set}; its best is {INSTRUCTION_SETS[best]}"
+                f"this machine does not support {instruction_set}; its best instruction set is "
+                f"{INSTRUCTION_SETS[best]}"
             )
         self.instruction_set = INSTRUCTION_SETS[self._isa]
         self.threads = threads
         self._scratch: NDArray[Any] = np.empty((0, 0))
 
-    def _call(self, name: str, dtype: np.dtype[Any], *arguments: Any) -> None:
-        function = getattr(self._library, f"boostne_{name}_{SUFFIX[dtype]}")
-        function.restype = None
-        function(ctypes.c_int(self._isa), ctypes.c_int(self.threads), *arguments)
+    def _call(self, name: str, *arguments: Any) -> None:
+        getattr(self._library, f"boostne_{name}")(*map(_to_c, arguments))
+
+    def _call_typed(self, name: str, dtype: np.dtype[Any], *arguments: Any) -> None:
+        self._call(f"{name}_{SUFFIX[dtype]}", self._isa, self.threads, *arguments)
 
     def _scratch_for(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
-        # Kept between calls: fresh pages would cost more than the work that many calls do in them.
+        # Reused across calls: page faults on new memory can cost more than the call itself.
         if self._scratch.shape != shape or self._scratch.dtype != dtype:
             self._scratch = aligned_empty(shape, dtype)
         return self._scratch
@@ -97,139 +81,106 @@ class NativeKernels:
         starts: NDArray[np.int64],
         bits: int,
     ) -> None:
-        """Sort entries by strips; see :meth:`boostne.kernels.reference.kernels.ReferenceKernels.stripe`."""
-        self._call(
-            "stripe", data.dtype, ctypes.c_int64(len(rows) - 1), _pointer(rows), ctypes.c_int64(starts.shape[1] - 1),
-            ctypes.c_int(bits), _pointer(indptr), _pointer(columns), _pointer(data), _pointer(starts),
-        )  # fmt: skip
+        """Sort entries by strips of columns."""
+        n_blocks, n_strips = len(rows) - 1, starts.shape[1] - 1
+        self._call_typed("stripe", data.dtype, n_blocks, rows, n_strips, bits, indptr, columns, data, starts)
 
     def sweep(
         self, R: Residual, V: NDArray[Any], gram_v: NDArray[np.float64], U: NDArray[Any], *, inner: int
-    ) -> tuple[list[Part], NDArray[np.float64]]:
-        """Fused pass; see :meth:`boostne.kernels.reference.kernels.ReferenceKernels.sweep`."""
+    ) -> tuple[list[PartialSum], NDArray[np.float64]]:
+        """Update U and compute ``R^T U``."""
         n_columns, width = V.shape
         nodes = tree_nodes(R.first_shard, R.n_shards)
         sums = aligned_empty((len(nodes) * n_columns, width), V.dtype)
         grams = np.empty((R.n_shards, width, width))
-        buffers = min(self.threads, R.n_shards) + most_nodes(R.first_shard, R.n_shards)
+        buffers = min(self.threads, R.n_shards) + max_pending_nodes(R.first_shard, R.n_shards)
         scratch = self._scratch_for(((1 + buffers) * n_columns, width), V.dtype)
-        name, matrix = _matrix("sweep", R)
-        self._call(
-            name, V.dtype, ctypes.c_int64(R.first_shard), *matrix, ctypes.c_int64(n_columns),
-            ctypes.c_int64(width), ctypes.c_int(inner), _pointer(V), _pointer(gram_v), _pointer(U),
-            _pointer(sums), _pointer(grams), ctypes.c_int64(buffers), _pointer(scratch),
+        name, matrix = _residual("sweep", R)
+        self._call_typed(
+            name, V.dtype, R.first_shard, *matrix, n_columns, width, inner, DEAD_COMPONENT, V, gram_v, U, sums,
+            grams, buffers, scratch,
         )  # fmt: skip
-        return [Part(*node, sums[i * n_columns :][:n_columns]) for i, node in enumerate(nodes)], grams
+        return [PartialSum(*node, sums[i * n_columns :][:n_columns]) for i, node in enumerate(nodes)], grams
 
     def hals(
         self, V: NDArray[Any], C: NDArray[Any], gram_u: NDArray[np.float64], *, inner: int
     ) -> tuple[NDArray[np.float64], float]:
-        """HALS on V; see :meth:`boostne.kernels.reference.kernels.ReferenceKernels.hals`."""
+        """Update V."""
         n_rows, width = V.shape
-        gram_v = np.empty((width, width))
-        product = ctypes.c_double()
-        self._call(
-            "hals", V.dtype, _chunks(n_rows), ctypes.c_int64(n_rows), ctypes.c_int64(width),
-            ctypes.c_int(inner), _pointer(C), _pointer(gram_u), _pointer(V), _pointer(gram_v),
-            ctypes.byref(product),
+        gram_v, product = np.empty((width, width)), np.empty(1)
+        self._call_typed(
+            "hals", V.dtype, _n_chunks(n_rows), n_rows, width, inner, DEAD_COMPONENT, C, gram_u, V, gram_v, product
         )  # fmt: skip
-        return gram_v, product.value
+        return gram_v, float(product[0])
 
     def extrapolate(self, V: NDArray[Any], W: NDArray[Any], step: float) -> NDArray[np.float64]:
-        """Step beyond V; see :meth:`boostne.kernels.reference.kernels.ReferenceKernels.extrapolate`."""
+        """Extrapolate from W through V."""
         n_rows, width = V.shape
         gram_w = np.empty((width, width))
-        self._call(
-            "extrapolate", V.dtype, _chunks(n_rows), ctypes.c_int64(n_rows), ctypes.c_int64(width),
-            ctypes.c_double(step), _pointer(V), _pointer(W), _pointer(gram_w),
-        )  # fmt: skip
+        self._call_typed("extrapolate", V.dtype, _n_chunks(n_rows), n_rows, width, step, V, W, gram_w)
         return gram_w
 
     def deflate(self, R: Residual, U: NDArray[Any], V: NDArray[Any]) -> NDArray[np.float64]:
-        """Deflation; see :meth:`boostne.kernels.reference.kernels.ReferenceKernels.deflate`."""
+        """Subtract ``U V^T`` from R."""
         norms = np.empty(R.n_shards)
-        name, matrix = _matrix("deflate", R)
-        self._call(
-            name, V.dtype, *matrix, ctypes.c_int64(V.shape[1]), _pointer(U), _pointer(V), _pointer(norms)
-        )
+        name, matrix = _residual("deflate", R)
+        self._call_typed(name, V.dtype, *matrix, V.shape[1], U, V, norms)
         return norms
 
     def walk_columns(
-        self,
-        indptr: NDArray[np.int64],
-        indices: NDArray[np.int32],
-        weights: NDArray[Any] | None,
-        inverse_degree: NDArray[Any],
-        scale: NDArray[Any],
-        window: int,
-        columns: range,
-    ) -> list[tuple[NDArray[np.int32], NDArray[Any]]]:
-        """DeepWalk's columns; see :meth:`boostne.kernels.reference.kernels.ReferenceKernels.walk_columns`."""
-        return self._walks(
-            "walk_columns",
-            columns,
-            inverse_degree,
-            *map(_pointer, (indptr, indices, weights, inverse_degree, scale)),
-            ctypes.c_int(window),
-        )
+        self, graph: TransitionGraph, scale: NDArray[Any], window: int, columns: range
+    ) -> SparseRows:
+        """Compute columns of the DeepWalk matrix."""
+        return self._walk_rows("walk_columns", graph, columns, scale, window)
 
     def step_rows(
         self,
-        indptr: NDArray[np.int64],
-        indices: NDArray[np.int32],
-        weights: NDArray[Any] | None,
-        inverse_degree: NDArray[Any],
+        graph: TransitionGraph,
         scales: tuple[NDArray[Any], NDArray[Any]],
         steps: int,
         rows: range,
-    ) -> list[tuple[NDArray[np.int32], NDArray[Any]]]:
-        """GraRep's rows; see :meth:`boostne.kernels.reference.kernels.ReferenceKernels.step_rows`."""
-        return self._walks(
-            "step_rows",
-            rows,
-            inverse_degree,
-            *map(_pointer, (indptr, indices, weights, inverse_degree, *scales)),
-            ctypes.c_int(steps),
-        )
+    ) -> SparseRows:
+        """Compute rows of a GraRep matrix."""
+        return self._walk_rows("step_rows", graph, rows, *scales, steps)
 
-    def _walks(
-        self, name: str, made: range, inverse_degree: NDArray[Any], *arguments: Any
-    ) -> list[tuple[NDArray[np.int32], NDArray[Any]]]:
-        """Call what makes rows or columns from walks, with room for them: positions and values of each."""
-        n, dtype = len(inverse_degree), inverse_degree.dtype
-        slots = -(-len(made) // BLOCK_COLUMNS) * BLOCK_COLUMNS
-        work = self._scratch_for((2 * self.threads * n, BLOCK_COLUMNS), dtype)
+    def _walk_rows(self, name: str, graph: TransitionGraph, rows: range, *arguments: Any) -> SparseRows:
+        """Allocate the output of a function that computes rows from walks, and call it."""
+        dtype = graph.inverse_degree.dtype
+        slots = round_up(len(rows), BLOCK_COLUMNS)
+        scratch = self._scratch_for((2 * self.threads * graph.n, BLOCK_COLUMNS), dtype)
         counts = np.empty(slots, np.int64)
-        at = np.empty((slots, n), np.int32)
-        values = np.empty((slots, n), dtype)
-        self._call(
-            name, dtype, ctypes.c_int64(made.start), ctypes.c_int64(made.stop), ctypes.c_int64(n), *arguments,
-            _pointer(work), _pointer(at), _pointer(values), _pointer(counts),
+        indices, values = np.empty((slots, graph.n), np.int32), np.empty((slots, graph.n), dtype)
+        self._call_typed(
+            name, dtype, rows.start, rows.stop, graph.n, graph.indptr, graph.indices, graph.weights,
+            graph.inverse_degree, *arguments, scratch, indices, values, counts,
         )  # fmt: skip
-        return [(at[c, : counts[c]], values[c, : counts[c]]) for c in range(len(made))]
+        return [(indices[i, : counts[i]], values[i, : counts[i]]) for i in range(len(rows))]
 
-    def product(self, R: ShardedCSR, V: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Product with a block; see :meth:`boostne.kernels.reference.kernels.ReferenceKernels.product`."""
-        return self._products(R, V, gram=False)
-
-    def gram_product(self, R: ShardedCSR, V: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Product there and back; see :meth:`boostne.kernels.reference.kernels.ReferenceKernels.gram_product`."""
-        return self._products(R, V, gram=True)
-
-    def _products(self, R: ShardedCSR, V: NDArray[np.float64], *, gram: bool) -> NDArray[np.float64]:
-        missing = -V.shape[1] % TILE_COLUMNS
-        padded = np.pad(V, [(0, 0), (0, missing)]) if missing else V
-        n_columns, width = padded.shape
-        U = aligned_empty((R.n_rows, width), V.dtype)
-        C = aligned_empty(padded.shape, V.dtype) if gram else None
-        accumulators = min(self.threads, R.n_shards) if gram else 0
-        scratch = self._scratch_for(((1 + accumulators) * n_columns, width), V.dtype)
-        self._call(
-            "product", R.data.dtype, ctypes.c_int64(R.n_shards), _pointer(R.cuts), _pointer(R.indptr),
-            _pointer(R.indices), _pointer(R.data), ctypes.c_int64(n_columns), ctypes.c_int64(width),
-            _pointer(padded), _pointer(U), _pointer(C), _pointer(scratch),
+    def push_rows(
+        self, graph: PushGraph, *, factor: float, epsilon: float, window: int, cap: int, rows: range
+    ) -> PushedRows:
+        """Compute rows of the DeepWalk matrix by forward push."""
+        dtype = graph.inverse_degree.dtype
+        counts, dropped = np.empty(len(rows), np.int64), np.empty(len(rows))
+        columns, values = np.empty(len(rows) * cap, np.int32), np.empty(len(rows) * cap, dtype)
+        self._call_typed(
+            "push_rows", dtype, rows.start, rows.stop, graph.n, graph.indptr, graph.indices, graph.weights,
+            graph.inverse_degree, graph.target_inverse_degree, factor, epsilon, window, cap, columns, values, counts,
+            dropped,
         )  # fmt: skip
-        return (U if C is None else C)[:, : V.shape[1]]
+        total = int(counts.sum())
+        return counts, columns[:total], values[:total], dropped
+
+    def communities(
+        self, graph: CSRGraph, *, max_size: int, max_rounds: int, tolerated_changes: int
+    ) -> NDArray[np.int32]:
+        """Find communities by label propagation."""
+        labels = np.empty(graph.n, np.int32)
+        self._call(
+            "communities", graph.n, graph.indptr, graph.indices, graph.weights, max_size, max_rounds,
+            tolerated_changes, labels,
+        )  # fmt: skip
+        return labels
 
     def random_walks(
         self,
@@ -244,87 +195,57 @@ class NativeKernels:
         seed: int = 0,
         first: int = 0,
     ) -> NDArray[np.int32]:
-        """Random walks; see :meth:`boostne.kernels.reference.kernels.ReferenceKernels.random_walks`."""
+        """Generate random walks."""
         walks = np.empty((len(starts), length), np.int32)
-        function = self._library.boostne_random_walks
-        function.restype = None
-        function(
-            ctypes.c_int(self.threads), ctypes.c_int64(len(starts)), ctypes.c_int64(length), _pointer(indptr),
-            _pointer(indices), _pointer(cumulative), _pointer(starts), ctypes.c_double(p), ctypes.c_double(q),
-            ctypes.c_uint64(seed), ctypes.c_uint64(first), _pointer(walks),
+        self._call(
+            "random_walks", self.threads, len(starts), length, indptr, indices, cumulative, starts, p, q, seed, first,
+            walks,
         )  # fmt: skip
         return walks
 
     def train_walks(
         self,
-        model: "SkipGram",
+        model: SkipGram,
         walks: NDArray[np.int32],
         *,
         window: int,
         rates: tuple[float, float],
         seed: int,
     ) -> None:
-        """Skip-gram on walks; see :meth:`boostne.kernels.reference.kernels.ReferenceKernels.train_walks`."""
-        self._train(
-            "train_walks", model, rates, seed, _pointer(walks), ctypes.c_int64(walks.shape[0]),
-            ctypes.c_int64(walks.shape[1]), ctypes.c_int64(window),
-        )  # fmt: skip
+        """Train a skip-gram model on walks."""
+        self._train("train_walks", model, rates, seed, walks, *walks.shape, window)
 
     def train_edges(
-        self, model: "SkipGram", edges: "Edges", samples: int, *, rates: tuple[float, float], seed: int
+        self, model: SkipGram, edges: Edges, samples: int, *, rates: tuple[float, float], seed: int
     ) -> None:
-        """Skip-gram on edges; see :meth:`boostne.kernels.reference.kernels.ReferenceKernels.train_edges`."""
-        thresholds, aliases = (edges.table.threshold, edges.table.alias) if edges.table else (None, None)
-        self._train(
-            "train_edges", model, rates, seed, _pointer(edges.source), _pointer(edges.target),
-            _pointer(thresholds), _pointer(aliases),
-            ctypes.c_int64(len(edges.source)), ctypes.c_int64(samples),
+        """Train a skip-gram model on edges."""
+        table = (edges.table.threshold, edges.table.alias) if edges.table else (None, None)
+        source = edges.source, edges.target, *table, len(edges.source), samples
+        self._train("train_edges", model, rates, seed, *source)
+
+    def _train(self, name: str, model: SkipGram, rates: tuple[float, float], seed: int, *source: Any) -> None:
+        noise, vectors = model.noise, model.vectors
+        self._call_typed(
+            name, vectors.dtype, noise.n_parts, noise.part, noise.cuts, noise.threshold, noise.node, noise.alias,
+            model.negative, vectors.shape[1], vectors, model.contexts, *rates, seed, *source,
         )  # fmt: skip
 
-    def _train(
-        self, name: str, model: "SkipGram", rates: tuple[float, float], seed: int, *source: Any
-    ) -> None:
-        noise = model.noise
-        self._call(
-            name, model.vectors.dtype, ctypes.c_int64(noise.n_parts), _pointer(noise.part), _pointer(noise.cuts),
-            _pointer(noise.threshold), _pointer(noise.node), _pointer(noise.alias), ctypes.c_int(model.negative),
-            ctypes.c_int64(model.vectors.shape[1]), _pointer(model.vectors), _pointer(model.contexts),
-            ctypes.c_float(rates[0]), ctypes.c_float(rates[1]), ctypes.c_uint64(seed), *source,
-        )  # fmt: skip
+    def product(self, R: ShardedCSR, V: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute ``R V``."""
+        return self._product(R, V, gram=False)
 
-    def push_rows(
-        self, graph: PushGraph, *, factor: float, epsilon: float, window: int, cap: int, rows: range
-    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[np.float64]]:
-        """Forward push; see :meth:`boostne.kernels.reference.kernels.ReferenceKernels.push_rows`."""
-        dtype = graph.inverse_degree.dtype
-        counts, dropped = np.empty(len(rows), np.int64), np.empty(len(rows))
-        columns, values = np.empty(len(rows) * cap, np.int32), np.empty(len(rows) * cap, dtype)
-        self._call(
-            "push_rows", dtype, ctypes.c_int64(rows.start), ctypes.c_int64(rows.stop), ctypes.c_int64(graph.n),
-            _pointer(graph.indptr), _pointer(graph.indices), _pointer(graph.weights), _pointer(graph.inverse_degree),
-            _pointer(graph.target_inverse_degree), ctypes.c_double(factor), ctypes.c_double(epsilon),
-            ctypes.c_int(window), ctypes.c_int64(cap), _pointer(columns), _pointer(values), _pointer(counts),
-            _pointer(dropped),
-        )  # fmt: skip
-        total = int(counts.sum())
-        return counts, columns[:total], values[:total], dropped
+    def gram_product(self, R: ShardedCSR, V: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute ``R^T R V``."""
+        return self._product(R, V, gram=True)
 
-    def communities(
-        self,
-        indptr: NDArray[np.int64],
-        indices: NDArray[np.int32],
-        weights: NDArray[np.float32] | None,
-        *,
-        most: int,
-        rounds: int,
-        settled: int,
-    ) -> NDArray[np.int32]:
-        """Label propagation; see :meth:`boostne.kernels.reference.kernels.ReferenceKernels.communities`."""
-        labels = np.empty(len(indptr) - 1, np.int32)
-        function = self._library.boostne_communities
-        function.restype = None
-        function(
-            ctypes.c_int64(len(labels)), _pointer(indptr), _pointer(indices), _pointer(weights),
-            ctypes.c_int64(most), ctypes.c_int(rounds), ctypes.c_int64(settled), _pointer(labels),
-        )  # fmt: skip
-        return labels
+    def _product(self, R: ShardedCSR, V: NDArray[np.float64], *, gram: bool) -> NDArray[np.float64]:
+        missing = -V.shape[1] % tile_width(V.dtype)
+        padded = np.pad(V, [(0, 0), (0, missing)]) if missing else V
+        n_columns, width = padded.shape
+        U = aligned_empty((R.n_rows, width), V.dtype)
+        C = aligned_empty(padded.shape, V.dtype) if gram else None
+        accumulators = min(self.threads, R.n_shards) if gram else 0
+        scratch = self._scratch_for(((1 + accumulators) * n_columns, width), V.dtype)
+        _, matrix = _residual("product", R)
+        self._call_typed("product", R.data.dtype, *matrix, n_columns, width, padded, U, C, scratch)
+        return (U if C is None else C)[:, : V.shape[1]]

@@ -1,8 +1,8 @@
-// Threads that live for one call.
+// Threads that exist for the duration of one call.
 //
-// std::thread rather than OpenMP: no runtime to bundle on macOS and Windows, none to clash with the one that
-// BLAS or torch brought along, and, since nothing outlives the call, a later fork() is safe. Starting a thread
-// costs some 20 microseconds, a pass over the residual a millisecond or more.
+// std::thread instead of OpenMP: there is no runtime to bundle on macOS and Windows and none that could conflict with
+// the runtime of BLAS or torch, and fork() is safe because no thread outlives the call. Starting a thread takes about
+// 20 microseconds, a pass over the residual a millisecond or more.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace boostne {
 
-// Calls body(task, thread) for every task in [0, tasks), each on whichever thread is free.
+// Calls body(task, thread) for every task in [0, tasks), dynamically scheduled.
 template <class Body>
 void parallel_for(int64_t tasks, int threads, const Body& body) {
   std::atomic<int64_t> next{0};
@@ -28,23 +28,22 @@ void parallel_for(int64_t tasks, int threads, const Body& body) {
   for (auto& other : others) other.join();
 }
 
-// Lets tasks run in parallel but do their last step in the order of their numbers: a sum taken in that order
-// does not depend on how many threads there were.
-class Turnstile {
+// Serializes the last step of parallel tasks in task order, so that sums do not depend on the number of threads.
+class OrderedSection {
  public:
   template <class Body>
-  void in_turn(int64_t task, const Body& body) {
+  void run(int64_t task, const Body& body) {
     std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [&] { return turn_ == task; });
+    changed_.wait(lock, [&] { return next_ == task; });
     body();
-    ++turn_;
+    ++next_;
     changed_.notify_all();
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  int64_t turn_ = 0;
+  int64_t next_ = 0;
 };
 
 }  // namespace boostne

@@ -1,9 +1,11 @@
-// Products of a sparse matrix R and a dense block: R in float or double, the block in double.
+// Products of a sparse matrix R in float or double with a dense block in double.
 //
-// Blocks are row-major and their width is a multiple of kTile<double>; "tiled" is as in row_kernels.h.
+// Blocks are row-major with a width that is a multiple of kTile<double>; row_kernels.h defines the tiled layout.
 #pragma once
 
 #include <cstdint>
+
+#include "isa.h"
 
 namespace boostne {
 
@@ -16,15 +18,13 @@ struct ProductRows {  // one shard of R
   int64_t n_columns;
   int64_t width;
   const double* V;  // tiled
-  double* U;        // all rows, row-major; this shard's become R V
-  double* C;        // += R^T U over this shard, tiled; nullptr: not wanted
+  double* U;        // all rows, row-major; this shard's rows are set to R V
+  double* C;        // += R^T U over this shard, tiled; nullptr: not computed
 };
 
 template <class D>
 using ProductKernel = void (*)(const ProductRows<D>&);
 
-namespace baseline { template <class D> ProductKernel<D> product_kernel(); }
-namespace avx2 { template <class D> ProductKernel<D> product_kernel(); }
-namespace avx512 { template <class D> ProductKernel<D> product_kernel(); }
+BOOSTNE_DECLARE_FOR_EACH_ISA(template <class D> ProductKernel<D> product_kernel())
 
 }  // namespace boostne

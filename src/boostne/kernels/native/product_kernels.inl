@@ -1,13 +1,16 @@
-// Body of the products, compiled once per instruction set right after row_kernels.inl, whose loops it uses.
+// Product kernels, compiled once per instruction set.
+#pragma once
 
 #include "product_kernels.h"
+
+#include "row_kernels.inl"
 
 namespace boostne {
 namespace BOOSTNE_ISA {
 namespace {
 
-// How many rows to treat before the next tile: as many as let a tile of V be read from the second-level cache
-// often enough to pay for bringing it there.
+// Returns the number of rows to process before moving to the next tile: enough to amortize loading a tile of V into the
+// L2 cache.
 inline int64_t rows_by_entries(const int64_t* indptr, int64_t rows) {
   int64_t count = 1;
   while (count < rows && indptr[count + 1] - indptr[0] <= kBlockEntries) ++count;
@@ -26,21 +29,25 @@ void product_rows(const ProductRows<D>& s) {
     for (int64_t at = 0; at < s.width; at += Tile)
       for (int64_t r = 0; r < count; ++r)
         gather<double, L, K>(s.indices + indptr[r], s.data + indptr[r], indptr[r + 1] - indptr[r],
-                        s.V + at * s.n_columns, u + r * s.width + at);
+                             s.V + at * s.n_columns, u + r * s.width + at);
     if (!s.C) continue;
     for (int64_t at = 0; at < s.width; at += Tile)
       for (int64_t r = 0; r < count; ++r)
         scatter<double, L, K>(s.indices + indptr[r], s.data + indptr[r], indptr[r + 1] - indptr[r],
-                         u + r * s.width + at, s.C + at * s.n_columns);
+                              u + r * s.width + at, s.C + at * s.n_columns);
   }
 }
 
 }  // namespace
 
 template <>
-ProductKernel<float> product_kernel<float>() { return product_rows<float>; }
+ProductKernel<float> product_kernel<float>() {
+  return product_rows<float>;
+}
 template <>
-ProductKernel<double> product_kernel<double>() { return product_rows<double>; }
+ProductKernel<double> product_kernel<double>() {
+  return product_rows<double>;
+}
 
 }  // namespace BOOSTNE_ISA
 }  // namespace boostne

@@ -1,4 +1,4 @@
-// Forward push: rows of DeepWalk's connectivity matrix from sparse vectors alone.
+// Forward push: rows of the DeepWalk matrix from sparse vectors.
 
 #include <algorithm>
 #include <cmath>
@@ -15,40 +15,39 @@
 namespace boostne {
 namespace {
 
-constexpr int64_t kBlockRows = 16;  // rows that a thread takes at a time: small, since hubs cost more than others
+constexpr int64_t kBlockRows = 16;  // rows per task: few, because hubs take longer than other nodes
 
 template <class T>
 struct PushGraph {
   int64_t n;
   const int64_t* indptr;
   const int32_t* indices;
-  const T* weights;                // null: all 1
+  const T* weights;                // null: all weights are 1
   const T* inverse_degree;         // of each node
-  const T* target_inverse_degree;  // of the node that each edge leads to
-  T factor;                        // from the mass that reached a node, by its degree, to its entry in X
-  T epsilon;                       // mass below this share of a degree goes no further
+  const T* target_inverse_degree;  // of the target of each edge
+  T factor;                        // converts mass per degree to an entry of X
+  T epsilon;                       // mass below epsilon times the degree is dropped
   int window;
   int64_t cap;
 };
 
-// In a large graph, every node that a row meets may be a wait for memory. So what is known of them is kept close
-// together (push_table.h), the degree of a node comes with the edge to it, and the edges of a node are asked for ahead of
-// time. Lists are written without a branch, since one that is taken by what has not arrived yet keeps all that comes
-// after it waiting.
-constexpr int64_t kAhead = 4;  // nodes, to their edges; and twice that to their place
-constexpr int64_t kDirectBytes = 1 << 23;  // of a table with all nodes: beyond that the smaller one is quicker
+// In a large graph, every node that a row reaches can be a cache miss. Therefore the state of the reached nodes is
+// stored compactly (push_table.h), the degree of a node is stored with each edge to it, and edges are prefetched. Lists
+// are written without branches, because a mispredicted branch on data that is still being loaded stalls the pipeline.
+constexpr int64_t kPrefetchDistance = 4;   // nodes ahead whose edges are prefetched; twice that for row pointers
+constexpr int64_t kDirectBytes = 1 << 23;  // maximum size of a direct table; beyond it a hash table is faster
 
-// Where a value above 1 stands among all such: the leading bits of the number, 64 to an octave.
+// Maps a value above 1 to a bucket, by the leading bits of its representation: 64 buckets per power of two.
 constexpr int64_t kBuckets = 4096;
 template <class T>
 int64_t bucket(T value) {
   using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
   constexpr int shift = sizeof(T) == 4 ? 17 : 46;
   const T one = 1;
-  Bits bits, least;
+  Bits bits, min_bits;
   std::memcpy(&bits, &value, sizeof(T));
-  std::memcpy(&least, &one, sizeof(T));
-  return std::min(static_cast<int64_t>((bits - least) >> shift), kBuckets - 1);
+  std::memcpy(&min_bits, &one, sizeof(T));
+  return std::min(static_cast<int64_t>((bits - min_bits) >> shift), kBuckets - 1);
 }
 
 template <class T, class Table>
@@ -61,13 +60,14 @@ class Pusher {
         next_(new int32_t[graph.n + 1]),
         reached_(new int32_t[graph.n + 1]) {}
 
-  // Writes the strongest entries of one row, ascending by column; returns their number.
+  // Writes the largest entries of one row, ascending by column; returns their number.
   int64_t row(int32_t source, int32_t* columns, T* values, double* dropped) {
     double lost = 0;
     int64_t moving = 1;
-    moving_[0] = {source, graph_.inverse_degree[source]};  // always moves: otherwise a hub would have no row
+    moving_[0] = {source,
+                  graph_.inverse_degree[source]};  // not subject to epsilon: otherwise hubs would have empty rows
     for (int left = graph_.window - 1; left >= 0 && moving; --left) moving = settle(spread(moving), left, &lost);
-    const int64_t kept = strongest(entries(), &lost);
+    const int64_t kept = select_largest(entries(), &lost);
     std::sort(found_.begin(), found_.begin() + kept, [](const Entry& a, const Entry& b) { return a.node < b.node; });
     for (int64_t q = 0; q < kept; ++q) {
       columns[q] = found_[q].node;
@@ -80,29 +80,29 @@ class Pusher {
  private:
   struct Moving {
     int32_t node;
-    T share;  // that each neighbor gets
+    T share;  // mass passed on per unit of edge weight
   };
   struct Entry {
     int32_t node;
     T value, mass;
   };
 
-  // Moves the mass of `moving` nodes one step on; returns how many have some then.
+  // Moves the mass of `moving` nodes by one step; returns the number of nodes that receive mass.
   int64_t spread(int64_t moving) {
     const PushGraph<T>& g = graph_;
     int64_t moved = 0;
     for (int64_t q = 0; q < moving; ++q) {
-      if (q + 2 * kAhead < moving) __builtin_prefetch(g.indptr + moving_[q + 2 * kAhead].node);
-      if (q + kAhead < moving) {
-        const int64_t edges = g.indptr[moving_[q + kAhead].node];
+      if (q + 2 * kPrefetchDistance < moving) __builtin_prefetch(g.indptr + moving_[q + 2 * kPrefetchDistance].node);
+      if (q + kPrefetchDistance < moving) {
+        const int64_t edges = g.indptr[moving_[q + kPrefetchDistance].node];
         __builtin_prefetch(g.indices + edges);
         __builtin_prefetch(g.target_inverse_degree + edges);
       }
       const int32_t j = moving_[q].node;
       const T share = moving_[q].share;
       const int64_t begin = g.indptr[j], end = g.indptr[j + 1];
-      table_.make_room(end - begin, reached_.get(), n_reached_, next_.get(), moved);
-      // Copies: for all that a compiler knows, what is written below could be the members.
+      table_.reserve(end - begin, reached_.get(), n_reached_, next_.get(), moved);
+      // Local copies: the compiler must assume that the writes below alias the members.
       const typename Table::View table = table_.view();
       int32_t *const next = next_.get(), *const reached = reached_.get();
       int64_t n_reached = n_reached_;
@@ -116,7 +116,7 @@ class Pusher {
         at.node = k;
         at.inverse_degree = g.target_inverse_degree[e];
         next[moved] = static_cast<int32_t>(i);
-        moved += (at.next == 0) & (part > 0);  // an underflow to 0 would be listed twice
+        moved += (at.next == 0) & (part > 0);  // a node whose mass underflows to 0 must not be listed twice
         at.next += part;
       }
       n_reached_ = n_reached;
@@ -124,11 +124,11 @@ class Pusher {
     return moved;
   }
 
-  // Adds up what has arrived at `moved` nodes, and lists those that have enough of it to move on; returns their number.
-  // The rest is lost for the steps left.
+  // Accumulates the mass that arrived at `moved` nodes and lists the nodes with enough mass to move on; returns their
+  // number. The mass of the others is dropped and missing in the remaining steps.
   int64_t settle(int64_t moved, int steps_left, double* lost) {
     Slot<T>* const slots = table_.view().slots;
-    double too_little = 0;
+    double dropped = 0;
     int64_t moving = 0;
     for (int64_t q = 0; q < moved; ++q) {
       Slot<T>& at = slots[next_[q]];
@@ -136,15 +136,15 @@ class Pusher {
       const bool stays = share < graph_.epsilon;
       at.next = 0;
       at.total += mass;
-      too_little += stays ? mass : T(0);
+      dropped += stays ? mass : T(0);
       moving_[moving] = {at.node, share};
       moving += !stays;
     }
-    *lost += too_little * steps_left;
+    *lost += dropped * steps_left;
     return moving;
   }
 
-  // Finds the entries above 1, and empties the table; returns their number.
+  // Collects the entries above 1 and clears the table; returns their number.
   int64_t entries() {
     found_.resize(std::max(found_.size(), static_cast<size_t>(n_reached_) + 1));
     Slot<T>* const slots = table_.view().slots;
@@ -155,17 +155,17 @@ class Pusher {
       found += found_[found].value > 1;
       at = kEmpty<T>;
     }
-    table_.suit(n_reached_);
+    table_.shrink_to_fit(n_reached_);
     n_reached_ = 0;
     return found;
   }
 
-  // Moves the strongest `cap` entries to the front, among equals those of the first columns; returns their number.
-  int64_t strongest(int64_t found, double* lost) {
+  // Moves the `cap` largest entries to the front, ties going to the lower column; returns their number.
+  int64_t select_largest(int64_t found, double* lost) {
     if (found <= graph_.cap) return found;
     counts_.assign(kBuckets, 0);
     for (int64_t q = 0; q < found; ++q) ++counts_[bucket(found_[q].value)];
-    int64_t above = 0, edge = kBuckets - 1;  // entries in the buckets above the one in which the last is kept
+    int64_t above = 0, edge = kBuckets - 1;  // number of entries in the buckets above the one that is partly kept
     while (above + counts_[edge] <= graph_.cap) above += counts_[edge--];
     same_.resize(counts_[edge] + 1);
     int64_t kept = 0, same = 0;
@@ -189,16 +189,16 @@ class Pusher {
 
   const PushGraph<T>& graph_;
   Table table_;
-  std::vector<Entry> found_, same_;     // entries of the row, and those among which the last is chosen
-  std::vector<int32_t> counts_;         // entries in each bucket
-  // Lists with room for all nodes, and nearly never so long: what is not written takes no memory.
-  std::unique_ptr<Moving[]> moving_;    // nodes that move their mass on
-  std::unique_ptr<int32_t[]> next_;     // slots of nodes at which mass arrives in this step
-  std::unique_ptr<int32_t[]> reached_;  // slots that are taken
+  std::vector<Entry> found_, same_;  // entries of the row, and those in the partly kept bucket
+  std::vector<int32_t> counts_;      // number of entries in each bucket
+  // Sized for all nodes; pages that are never written take no memory.
+  std::unique_ptr<Moving[]> moving_;    // nodes that pass on their mass
+  std::unique_ptr<int32_t[]> next_;     // slots of the nodes that receive mass in this step
+  std::unique_ptr<int32_t[]> reached_;  // occupied slots
   int64_t n_reached_ = 0;
 };
 
-// Rows [first, last) of X, one after the other in indices and data; counts and dropped have one number a row.
+// Computes rows [first, last) of X, stored contiguously in indices and data; counts and dropped have one value per row.
 template <class T, class Table>
 void push_rows(int threads, int64_t first, int64_t last, const PushGraph<T>& graph, int32_t* indices, T* data,
                int64_t* counts, double* dropped) {
@@ -208,10 +208,10 @@ void push_rows(int threads, int64_t first, int64_t last, const PushGraph<T>& gra
   for (int t = 0; t < threads; ++t) pushers.emplace_back(graph);
   parallel_for(blocks, threads, [&](int64_t block, int thread) {
     for (int64_t r = block * kBlockRows; r < std::min((block + 1) * kBlockRows, rows); ++r)
-      counts[r] = pushers[thread].row(static_cast<int32_t>(first + r), indices + r * graph.cap,
-                                      data + r * graph.cap, dropped + r);
+      counts[r] = pushers[thread].row(static_cast<int32_t>(first + r), indices + r * graph.cap, data + r * graph.cap,
+                                      dropped + r);
   });
-  int64_t end = 0;  // each row has room for `cap` entries: close the gaps
+  int64_t end = 0;  // each row was written with `cap` slots: close the gaps
   for (int64_t r = 0; r < rows; ++r) {
     std::memmove(indices + end, indices + r * graph.cap, sizeof(int32_t) * counts[r]);
     std::memmove(data + end, data + r * graph.cap, sizeof(T) * counts[r]);
@@ -222,20 +222,19 @@ void push_rows(int threads, int64_t first, int64_t last, const PushGraph<T>& gra
 }  // namespace
 }  // namespace boostne
 
-#define BOOSTNE_FOR_TYPE(T, SUFFIX)                                                                            \
-  BOOSTNE_API void boostne_push_rows_##SUFFIX(                                                                 \
-      int isa, int threads, int64_t first, int64_t last, int64_t n, const int64_t* indptr,                     \
-      const int32_t* indices_a, const T* weights, const T* inverse_degree, const T* target_inverse_degree,     \
-      double factor, double epsilon, int window, int64_t cap, int32_t* indices, T* data, int64_t* counts,      \
-      double* dropped) {                                                                                       \
-    (void)isa; /* nothing here is worth a vector */                                                            \
-    const auto rows = n * int64_t{sizeof(boostne::Slot<T>)} <= boostne::kDirectBytes                           \
-                          ? boostne::push_rows<T, boostne::DirectTable<T>>                                     \
-                          : boostne::push_rows<T, boostne::HashTable<T>>;                                      \
-    rows(threads, first, last,                                                                                 \
-         {n, indptr, indices_a, weights, inverse_degree, target_inverse_degree, static_cast<T>(factor),        \
-          static_cast<T>(epsilon), window, cap},                                                               \
-         indices, data, counts, dropped);                                                                      \
+#define BOOSTNE_FOR_TYPE(T, SUFFIX)                                                                                 \
+  BOOSTNE_API void boostne_push_rows_##SUFFIX(                                                                      \
+      int isa, int threads, int64_t first, int64_t last, int64_t n, const int64_t* indptr, const int32_t* adjacent, \
+      const T* weights, const T* inverse_degree, const T* target_inverse_degree, double factor, double epsilon,     \
+      int window, int64_t cap, int32_t* indices, T* data, int64_t* counts, double* dropped) {                       \
+    (void)isa; /* not vectorized */                                                                                 \
+    const auto rows = n * int64_t{sizeof(boostne::Slot<T>)} <= boostne::kDirectBytes                                \
+                          ? boostne::push_rows<T, boostne::DirectTable<T>>                                          \
+                          : boostne::push_rows<T, boostne::HashTable<T>>;                                           \
+    rows(threads, first, last,                                                                                      \
+         {n, indptr, adjacent, weights, inverse_degree, target_inverse_degree, static_cast<T>(factor),              \
+          static_cast<T>(epsilon), window, cap},                                                                    \
+         indices, data, counts, dropped);                                                                           \
   }
 
 BOOSTNE_FOR_TYPE(float, f32)

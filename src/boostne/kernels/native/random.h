@@ -1,4 +1,4 @@
-// The generator splitmix64 of Steele, Lea and Flood; kernels/splitmix.py draws the same numbers.
+// The splitmix64 generator (Steele, Lea and Flood); reference/splitmix.py generates the same numbers.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@ namespace boostne {
 
 constexpr uint64_t kGolden = 0x9E3779B97F4A7C15;
 
-// Static: every instruction set has its own copy.
+// Static, so that each instruction set has its own copy.
 static inline uint64_t mix(uint64_t z) {
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EB;

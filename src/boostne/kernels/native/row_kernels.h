@@ -1,24 +1,26 @@
-// The hot loops, one table of functions per instruction set and number type.
+// The hot loops, as one function table per instruction set and value type.
 //
-// Conventions: factors are row-major with `width` numbers a row, padded with zeros to kPad numbers or to a multiple
-// of kTile, and 64-byte aligned; `indptr` holds absolute offsets into `indices` and `data`. "Tiled" is a factor cut
-// into tiles of tile_width(width) columns, one tile after the other: a tile of a wide factor fits the second-level
-// cache where the factor would not.
+// Conventions: factors are row-major and 64-byte aligned, with rows of `width` values, zero-padded to kPad values or to
+// a multiple of kTile. `indptr` holds absolute offsets into `indices` and `data`. A tiled factor is divided into tiles
+// of tile_width(width) columns that are stored one after the other: a tile of a wide factor fits in the L2 cache where
+// the whole factor does not.
 #pragma once
 
 #include <cstdint>
 
+#include "isa.h"
+
 namespace boostne {
 
 template <class T>
-struct SweepFactors {  // what the fused pass over a shard of the residual R needs beside R
+struct SweepFactors {  // factors in the fused pass over a shard of the residual R
   int64_t n_columns;
   int64_t width;
-  int inner;         // HALS sweeps a row
+  int inner;         // HALS sweeps per row
   const T* V;        // context factor, transposed (columns of R by width) and tiled
   const T* gram_v;   // V V^T
-  const T* inverse;  // 1 / diagonal of gram_v, 0 where the component is dead
-  T* U;              // all rows; this shard's are updated
+  const T* inverse;  // 1 / diagonal of gram_v, 0 for dead components
+  T* U;              // all rows; this shard's rows are updated
   T* C;              // += R^T U over this shard, tiled
   double* gram_u;    // += U^T U over this shard
 };
@@ -30,11 +32,11 @@ struct SweepRows {  // one shard
   const T* data;
   int64_t first, last;  // rows of this shard
   SweepFactors<T> factors;
-  T* scratch;  // scratch_size(width) numbers
+  T* scratch;  // scratch_size(width) values
 };
 
 template <class T>
-struct HalsRows {  // rows of the other factor: V against C = R^T U and U^T U
+struct HalsRows {  // rows of V, given C = R^T U and U^T U
   int64_t first, last;
   int64_t width;
   int inner;
@@ -42,7 +44,7 @@ struct HalsRows {  // rows of the other factor: V against C = R^T U and U^T U
   const T* gram_u;
   const T* inverse;
   T* V;
-  double* gram_v;  // += V V^T over these rows
+  double* gram_v;         // += V V^T over these rows
   double* inner_product;  // += <C, V> over these rows
   T* scratch;
 };
@@ -59,39 +61,39 @@ struct ExtrapolateRows {  // W <- max(V + step (V - W), 0)
 };
 
 template <class T>
-struct DeflateRows {  // R <- max(R - U V, 0), compacted towards the shard's start
-  int64_t* indptr;  // of this shard: last - first + 1 offsets, rewritten
+struct DeflateRows {  // R <- max(R - U V, 0), compacted towards the start of the shard
+  int64_t* indptr;    // of this shard: last - first + 1 offsets, updated
   int32_t* indices;
   T* data;
   int64_t first, last;
   int64_t width;
   const T* U;
   const T* V;
-  double* norm2;  // += ||R||^2 of what is left
+  double* norm2;  // += ||R||^2 of the new R
 };
 
 template <class T>
 struct WalkColumns {  // `columns` columns of S + S^2 + ... + S^T, by Horner's rule, or of S^T alone; S = D^-1 A
   const int64_t* indptr;
   const int32_t* indices;
-  const T* weights;  // nullptr: every edge weighs 1
+  const T* weights;  // nullptr: all weights are 1
   const T* inverse_degree;
   int64_t n;
   int64_t first, columns;
-  int window;     // T
-  bool shorter;   // whether walks shorter than T count
-  T* block;   // n by block_columns, the result
-  T* buffer;  // the same size
+  int window;       // T
+  bool cumulative;  // whether to add the walks shorter than T
+  T* block;         // output, n by kBlockColumns
+  T* buffer;        // same size as block
 };
 
 template <class T>
-struct KeepColumns {  // column c of the block becomes row c of X: log(scale * entry) where that is positive
+struct TruncatedLog {  // column c of the block becomes row c of X: log(scale * entry) where positive
   const T* block;
   int64_t n;
   int64_t columns;
   const T* scale;
-  const T* row_scale;  // of the block's rows, on top of it; nullptr: 1
-  int32_t* indices;  // columns by n
+  const T* row_scale;  // additional scale of the block's rows; nullptr: 1
+  int32_t* indices;    // columns by n
   T* data;
   int64_t* counts;
 };
@@ -102,27 +104,27 @@ struct RowKernels {
   void (*hals)(const HalsRows<T>&);
   void (*extrapolate)(const ExtrapolateRows<T>&);
   void (*deflate)(const DeflateRows<T>&);
-  void (*walk)(const WalkColumns<T>&);
-  void (*keep)(const KeepColumns<T>&);
+  void (*walk_columns)(const WalkColumns<T>&);
+  void (*truncated_log)(const TruncatedLog<T>&);
 };
 
-constexpr int64_t kPad = 8;  // numbers in a narrow factor's row
+constexpr int64_t kPad = 8;  // values in a row of a narrow factor
 template <class T>
-constexpr int64_t kTile = 64 / sizeof(T);  // numbers in a cache line
+constexpr int64_t kTile = 64 / sizeof(T);  // values in a cache line
 template <class T>
-constexpr int64_t tile_width(int64_t width) { return width % kTile<T> == 0 ? kTile<T> : kPad; }
+constexpr int64_t tile_width(int64_t width) {
+  return width % kTile<T> == 0 ? kTile<T> : kPad;
+}
 
-constexpr int64_t kLaneRows = 16;         // rows that HALS treats side by side
-constexpr int64_t kBlockRows = 256;       // most rows of the residual gathered before they are scattered
-constexpr int64_t kBlockEntries = 1 << 19;  // most entries in those rows
-constexpr int64_t kGramRows = 64;         // rows summed in the factor's own precision before going to double
-constexpr int kSquares = 32;              // registers likewise, for the norm of the residual
-constexpr int64_t kBlockColumns = 16;     // columns of X built together: one 64-byte line of float32
+constexpr int64_t kLaneRows = 16;           // rows that HALS updates in parallel
+constexpr int64_t kBlockRows = 256;         // maximum number of rows gathered before they are scattered
+constexpr int64_t kBlockEntries = 1 << 19;  // maximum number of entries in those rows
+constexpr int64_t kGramRows = 64;           // rows summed in the factor's precision before conversion to double
+constexpr int kSquares = 32;                // registers summed likewise for the norm of the residual
+constexpr int64_t kBlockColumns = 16;       // columns of X computed together: one cache line of float32
 
 constexpr int64_t scratch_size(int64_t width) { return (kBlockRows + 2 * kLaneRows + width) * width; }
 
-namespace baseline { template <class T> RowKernels<T> kernels(); }
-namespace avx2 { template <class T> RowKernels<T> kernels(); }
-namespace avx512 { template <class T> RowKernels<T> kernels(); }
+BOOSTNE_DECLARE_FOR_EACH_ISA(template <class T> RowKernels<T> row_kernels())
 
 }  // namespace boostne

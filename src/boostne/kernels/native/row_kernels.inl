@@ -1,6 +1,7 @@
-// Body of the hot loops, compiled once per instruction set with BOOSTNE_ISA (namespace) and BOOSTNE_BYTES
-// (register width) set. Only plain loops over vector types here: an inline function of the standard library
-// compiled for AVX-512 could be the copy that the linker keeps for every caller.
+// The hot loops, compiled once per instruction set with BOOSTNE_ISA (namespace) and BOOSTNE_BYTES (register width)
+// defined. They use no inline functions of the standard library: the linker could keep a copy compiled for AVX-512 for
+// all callers.
+#pragma once
 
 #include <math.h>
 #include <string.h>
@@ -11,16 +12,20 @@ namespace boostne {
 namespace BOOSTNE_ISA {
 namespace {
 
-// A register of L numbers. aligned(sizeof(T)): rows of 8 float32 are not 64-byte aligned.
+// A register of L values. aligned(sizeof(T)): rows of 8 float32 are not 64-byte aligned.
 template <class T, int L>
 struct Lanes {
   typedef T type __attribute__((vector_size(L * sizeof(T)), aligned(sizeof(T)), may_alias));
 };
 
 template <class V, class T>
-inline V load(const T* p) { return *reinterpret_cast<const V*>(p); }
+inline V load(const T* p) {
+  return *reinterpret_cast<const V*>(p);
+}
 template <class V, class T>
-inline void store(T* p, V v) { *reinterpret_cast<V*>(p) = v; }
+inline void store(T* p, V v) {
+  *reinterpret_cast<V*>(p) = v;
+}
 
 template <int... I>
 struct Indices {};
@@ -32,19 +37,19 @@ struct MakeIndices<0, I...> {
 };
 
 template <class T>
-constexpr int kWide = BOOSTNE_BYTES / sizeof(T);  // numbers in a full register
+constexpr int kWide = BOOSTNE_BYTES / sizeof(T);  // values in a full register
 template <class T>
-constexpr int kNarrow = kWide<T> < kPad ? kWide<T> : kPad;  // for rows narrower than that
+constexpr int kNarrow = kWide<T> < kPad ? kWide<T> : kPad;  // values per register for narrow factors
 
-constexpr int64_t kNearBytes = 1 << 20;  // of a factor: a larger one outgrows the cache of a core, and is waited for
-constexpr int64_t kAhead = 24;            // entries that are asked for before they are needed
+constexpr int64_t kCachedFactorBytes = 1 << 20;  // larger factors do not fit in the cache of a core
+constexpr int64_t kPrefetchDistance = 24;        // entries
 
-inline float log_of(float x) { return logf(x); }
-inline double log_of(double x) { return log(x); }
+inline float natural_log(float x) { return logf(x); }
+inline double natural_log(double x) { return log(x); }
 
-// out = sum over a row's entries of data * V[column], for a tile of K registers; `data` may be of another type. `Unroll`
-// independent sums hide the latency of the multiply-add; with `Far`, V is asked for ahead of time.
-template <class T, int L, int K, bool Far = false, class D>
+// out = sum over a row's entries of data * V[column], for a tile of K registers; `data` may have another type. `Unroll`
+// independent sums hide the latency of the multiply-add.
+template <class T, int L, int K, bool Prefetch = false, class D>
 inline void gather(const int32_t* indices, const D* data, int64_t count, const T* V, T* out) {
   using Vec = typename Lanes<T, L>::type;
   constexpr int Unroll = 8 / K;
@@ -54,7 +59,8 @@ inline void gather(const int32_t* indices, const D* data, int64_t count, const T
   int64_t q = 0;
   for (; q + Unroll <= count; q += Unroll)
     for (int u = 0; u < Unroll; ++u) {
-      if (Far && q + u + kAhead < count) __builtin_prefetch(V + int64_t(indices[q + u + kAhead]) * (K * L));
+      if (Prefetch && q + u + kPrefetchDistance < count)
+        __builtin_prefetch(V + int64_t(indices[q + u + kPrefetchDistance]) * (K * L));
       const T* v = V + int64_t(indices[q + u]) * (K * L);
       for (int k = 0; k < K; ++k) acc[u][k] += T(data[q + u]) * load<Vec>(v + k * L);
     }
@@ -69,21 +75,22 @@ inline void gather(const int32_t* indices, const D* data, int64_t count, const T
   }
 }
 
-// C[column] += data * u for a row's entries, likewise.
-template <class T, int L, int K, bool Far = false, class D>
+// C[column] += data * u over a row's entries, likewise
+template <class T, int L, int K, bool Prefetch = false, class D>
 inline void scatter(const int32_t* indices, const D* data, int64_t count, const T* u, T* C) {
   using Vec = typename Lanes<T, L>::type;
   Vec row[K];
   for (int k = 0; k < K; ++k) row[k] = load<Vec>(u + k * L);
   for (int64_t q = 0; q < count; ++q) {
-    if (Far && q + kAhead < count) __builtin_prefetch(C + int64_t(indices[q + kAhead]) * (K * L), 1);
+    if (Prefetch && q + kPrefetchDistance < count)
+      __builtin_prefetch(C + int64_t(indices[q + kPrefetchDistance]) * (K * L), 1);
     T* c = C + int64_t(indices[q]) * (K * L);
     const T value = T(data[q]);
     for (int k = 0; k < K; ++k) store(c + k * L, load<Vec>(c + k * L) + value * row[k]);
   }
 }
 
-// HALS on kLaneRows rows side by side, a row to a lane: `x` and `p` are width by kLaneRows. One coordinate
+// HALS on kLaneRows rows in parallel, one row per lane; `x` and `p` are width by kLaneRows. Updates one coordinate
 // after the other: x_c <- max(0, x_c + (p_c - sum_k gram_ck x_k) / gram_cc).
 template <class T, int L>
 inline void hals_block(int64_t width, int inner, const T* p, const T* gram, const T* inverse, T* x) {
@@ -92,7 +99,7 @@ inline void hals_block(int64_t width, int inner, const T* p, const T* gram, cons
   for (int sweep = 0; sweep < inner; ++sweep)
     for (int64_t c = 0; c < width; ++c) {
       T* xc = x + c * kLaneRows;
-      if (inverse[c] == 0) {  // a dead component leaves the product, so it can be re-seeded without harm
+      if (inverse[c] == 0) {  // a dead component is cleared, so that reseeding it does not change the product
         for (int b = 0; b < B; ++b) store(xc + b * L, Vec{});
         continue;
       }
@@ -108,7 +115,7 @@ inline void hals_block(int64_t width, int inner, const T* p, const T* gram, cons
         Vec total = sum[0][b];
         for (int u = 1; u < Unroll; ++u) total += sum[u][b];
         Vec next = load<Vec>(xc + b * L) + (load<Vec>(p + c * kLaneRows + b * L) - total) * inverse[c];
-        store(xc + b * L, next < Vec{} ? Vec{} : next);  // written so that a NaN stays a NaN
+        store(xc + b * L, next < Vec{} ? Vec{} : next);  // propagates NaN
       }
     }
 }
@@ -125,7 +132,7 @@ inline void transpose_out(const T* lanes, int64_t count, int64_t width, T* rows)
     for (int64_t c = 0; c < width; ++c) rows[r * width + c] = lanes[c * kLaneRows + r];
 }
 
-// gram += x x^T for `count` rows.
+// gram += x x^T over `count` rows
 template <class T, int L>
 inline void add_gram(const T* rows, int64_t count, int64_t width, T* gram) {
   using Vec = typename Lanes<T, L>::type;
@@ -145,15 +152,15 @@ inline void flush_gram(T* gram, int64_t width, double* total) {
   }
 }
 
-// How many rows to gather before any is scattered: the factor and the accumulator do not fit the second-level
-// cache together, so each has it to itself for a while.
+// Returns the number of rows to gather before they are scattered: the factor and the accumulator do not fit in the L2
+// cache together, so they use it alternately.
 inline int64_t rows_in_block(const int64_t* indptr, int64_t rows) {
   int64_t count = 1;
   while (count < kBlockRows && count < rows && indptr[count + 1] - indptr[0] <= kBlockEntries) ++count;
   return count;
 }
 
-// HALS on `count` rows of U against p = R V, and what they add to the Gram matrix; scratch: (2 kLaneRows + width) width.
+// HALS on `count` rows of U given p = R V, and their Gram matrix; scratch holds (2 kLaneRows + width) width values.
 template <class T, int L>
 void update_rows(const SweepFactors<T>& s, const T* p, T* u, int64_t count, T* scratch) {
   T* p_lanes = scratch;
@@ -173,8 +180,8 @@ void update_rows(const SweepFactors<T>& s, const T* p, T* u, int64_t count, T* s
   }
 }
 
-template <class T, int L, int K, bool Far>
-void sweep_rows_at(const SweepRows<T>& s) {
+template <class T, int L, int K, bool Prefetch>
+void sweep_rows_tiled(const SweepRows<T>& s) {
   constexpr int64_t Tile = K * L;
   const SweepFactors<T>& f = s.factors;
   T* p = s.scratch;
@@ -184,22 +191,22 @@ void sweep_rows_at(const SweepRows<T>& s) {
     T* u = f.U + i * f.width;
     for (int64_t at = 0; at < f.width; at += Tile)
       for (int64_t r = 0; r < count; ++r)
-        gather<T, L, K, Far>(s.indices + indptr[r], s.data + indptr[r], indptr[r + 1] - indptr[r],
-                             f.V + at * f.n_columns, p + r * f.width + at);
+        gather<T, L, K, Prefetch>(s.indices + indptr[r], s.data + indptr[r], indptr[r + 1] - indptr[r],
+                                  f.V + at * f.n_columns, p + r * f.width + at);
     update_rows<T, L>(f, p, u, count, p + kBlockRows * f.width);
     for (int64_t at = 0; at < f.width; at += Tile)
       for (int64_t r = 0; r < count; ++r)
-        scatter<T, L, K, Far>(s.indices + indptr[r], s.data + indptr[r], indptr[r + 1] - indptr[r],
-                              u + r * f.width + at, f.C + at * f.n_columns);
+        scatter<T, L, K, Prefetch>(s.indices + indptr[r], s.data + indptr[r], indptr[r + 1] - indptr[r],
+                                   u + r * f.width + at, f.C + at * f.n_columns);
   }
 }
 
 template <class T, int L, int K>
 void sweep_rows(const SweepRows<T>& s) {
-  if (s.factors.n_columns * s.factors.width * int64_t(sizeof(T)) > kNearBytes)
-    sweep_rows_at<T, L, K, true>(s);
+  if (s.factors.n_columns * s.factors.width * int64_t(sizeof(T)) > kCachedFactorBytes)
+    sweep_rows_tiled<T, L, K, true>(s);
   else
-    sweep_rows_at<T, L, K, false>(s);
+    sweep_rows_tiled<T, L, K, false>(s);
 }
 
 template <class T, int L>
@@ -240,7 +247,7 @@ void extrapolate_rows(const ExtrapolateRows<T>& s) {
   }
 }
 
-// Lane i of the result is a_i + a_{i+Step} where bit Step of i is 0, and b_{i-Step} + b_i where it is 1.
+// Lane i of the result is a_i + a_{i+Step} if bit Step of i is 0, and b_{i-Step} + b_i if it is 1.
 template <int Step, class Vec, int... I>
 inline Vec add_pairs(Vec a, Vec b, Indices<I...>) {
   constexpr int L = sizeof...(I);
@@ -248,7 +255,7 @@ inline Vec add_pairs(Vec a, Vec b, Indices<I...>) {
          __builtin_shufflevector(a, b, (I & Step ? L + I : I + Step)...);
 }
 
-// Turns v[0 .. L) into one register whose lane i is the sum over v[i]: a transposed addition tree.
+// Reduces v[0 .. L) to one register whose lane i is the sum of the lanes of v[i]: a transposed addition tree.
 template <class T, int L, int Step>
 struct SumLanes {
   using Vec = typename Lanes<T, L>::type;
@@ -263,17 +270,17 @@ struct SumLanes<T, L, 0> {
   static inline Vec of(const Vec* v) { return v[0]; }
 };
 
-// Asks for V[column] of L entries ahead of time.
+// Prefetches V[column] for L entries.
 template <class T, int L>
-inline void ask_for(const int32_t* indices, const T* V, int64_t width) {
+inline void prefetch(const int32_t* indices, const T* V, int64_t width) {
   for (int i = 0; i < L; ++i)
     for (int64_t k = 0; k < width; k += kTile<T>) __builtin_prefetch(V + indices[i] * width + k);
 }
 
-// left = data - u . V[column] for L entries of one row.
+// data - u . V[column] for L entries of one row
 template <class T, int L>
-inline typename Lanes<T, L>::type subtract_product(const int32_t* indices, typename Lanes<T, L>::type data,
-                                                   const T* u, const T* V, int64_t width) {
+inline typename Lanes<T, L>::type subtract_product(const int32_t* indices, typename Lanes<T, L>::type data, const T* u,
+                                                   const T* V, int64_t width) {
   using Vec = typename Lanes<T, L>::type;
   Vec products[L];
   for (int i = 0; i < L; ++i) {
@@ -299,40 +306,40 @@ inline double sum_of_squares(const T* data, int64_t count) {
   return total;
 }
 
-// Keeps what is positive, and a NaN, so that it is seen in the norm.
-template <class T>
-inline int64_t keep_entry(const DeflateRows<T>& s, int64_t from, T left, int64_t to) {
-  s.indices[to] = s.indices[from];
-  s.data[to] = left;
-  return to + !(left <= 0);
+// Moves an entry if its new value is positive or NaN (which must show in the norm); returns the next free position.
+template <class Index, class T>
+inline int64_t keep_entry(Index* indices, T* data, int64_t from, T value, int64_t to) {
+  indices[to] = indices[from];
+  data[to] = value;
+  return to + !(value <= 0);
 }
 
 template <class T, int L>
 void deflate_rows(const DeflateRows<T>& s) {
   using Vec = typename Lanes<T, L>::type;
-  const int64_t all = s.indptr[s.last - s.first];
+  const int64_t shard_end = s.indptr[s.last - s.first];
   int64_t out = s.indptr[0], q = out;
   for (int64_t i = s.first; i < s.last; ++i) {
     const int64_t end = s.indptr[i - s.first + 1], row_begin = out;
     const T* u = s.U + i * s.width;
     for (; q + L <= end; q += L) {
-      if (q + kAhead + L <= all) ask_for<T, L>(s.indices + q + kAhead, s.V, s.width);
+      if (q + kPrefetchDistance + L <= shard_end) prefetch<T, L>(s.indices + q + kPrefetchDistance, s.V, s.width);
       T left[L];
       store(left, subtract_product<T, L>(s.indices + q, load<Vec>(s.data + q), u, s.V, s.width));
-      for (int j = 0; j < L; ++j) out = keep_entry(s, q + j, left[j], out);
+      for (int j = 0; j < L; ++j) out = keep_entry(s.indices, s.data, q + j, left[j], out);
     }
     for (; q < end; ++q) {
       const T* v = s.V + s.indices[q] * s.width;
       T left = s.data[q];
       for (int64_t k = 0; k < s.width; ++k) left -= u[k] * v[k];
-      out = keep_entry(s, q, left, out);
+      out = keep_entry(s.indices, s.data, q, left, out);
     }
     s.indptr[i - s.first + 1] = out;
     *s.norm2 += sum_of_squares<T, L>(s.data + row_begin, out - row_begin);
   }
 }
 
-// One step of Horner's rule: out = S in.
+// out = S in
 template <class T, int L, bool Weighted>
 inline void walk_step(const WalkColumns<T>& s, const T* in, T* out) {
   using Vec = typename Lanes<T, L>::type;
@@ -365,7 +372,7 @@ inline void walk_step(const WalkColumns<T>& s, const T* in, T* out) {
 
 template <class T, int L>
 void walk_columns(const WalkColumns<T>& s) {
-  // The first step needs no product: column c of S is, by the symmetry of A, row c of A over the degrees.
+  // The first step needs no product: A is symmetric, so column c of S is row c of A divided by the degrees.
   T *now = s.window % 2 ? s.block : s.buffer, *next = s.window % 2 ? s.buffer : s.block;
   memset(now, 0, sizeof(T) * s.n * kBlockColumns);
   for (int64_t c = 0; c < s.columns; ++c)
@@ -374,7 +381,7 @@ void walk_columns(const WalkColumns<T>& s) {
       now[i * kBlockColumns + c] = (s.weights ? s.weights[q] : T(1)) * s.inverse_degree[i];
     }
   for (int step = 1; step < s.window; ++step) {
-    if (s.shorter)
+    if (s.cumulative)
       for (int64_t c = 0; c < s.columns; ++c) now[(s.first + c) * kBlockColumns + c] += 1;
     if (s.weights)
       walk_step<T, L, true>(s, now, next);
@@ -387,13 +394,13 @@ void walk_columns(const WalkColumns<T>& s) {
 }
 
 template <class T>
-void keep_columns(const KeepColumns<T>& s) {
+void truncated_log(const TruncatedLog<T>& s) {
   for (int64_t c = 0; c < s.columns; ++c) s.counts[c] = 0;
   for (int64_t i = 0; i < s.n; ++i) {
     const T* row = s.block + i * kBlockColumns;
-    const T of_row = s.row_scale ? s.row_scale[i] : T(1);
+    const T row_scale = s.row_scale ? s.row_scale[i] : T(1);
     for (int64_t c = 0; c < s.columns; ++c) {
-      const T value = row[c] * s.scale[c] * of_row;
+      const T value = row[c] * s.scale[c] * row_scale;
       int64_t at = c * s.n + s.counts[c];
       s.indices[at] = static_cast<int32_t>(i);
       s.data[at] = value;
@@ -401,7 +408,7 @@ void keep_columns(const KeepColumns<T>& s) {
     }
   }
   for (int64_t c = 0; c < s.columns; ++c)
-    for (int64_t q = c * s.n; q < c * s.n + s.counts[c]; ++q) s.data[q] = log_of(s.data[q]);
+    for (int64_t q = c * s.n; q < c * s.n + s.counts[c]; ++q) s.data[q] = natural_log(s.data[q]);
 }
 
 template <class T>
@@ -438,15 +445,19 @@ void deflate(const DeflateRows<T>& s) {
 
 template <class T>
 RowKernels<T> table() {
-  return {sweep<T>, hals<T>, extrapolate<T>, deflate<T>, walk_columns<T, kWide<T>>, keep_columns<T>};
+  return {sweep<T>, hals<T>, extrapolate<T>, deflate<T>, walk_columns<T, kWide<T>>, truncated_log<T>};
 }
 
 }  // namespace
 
 template <>
-RowKernels<float> kernels<float>() { return table<float>(); }
+RowKernels<float> row_kernels<float>() {
+  return table<float>();
+}
 template <>
-RowKernels<double> kernels<double>() { return table<double>(); }
+RowKernels<double> row_kernels<double>() {
+  return table<double>();
+}
 
 }  // namespace BOOSTNE_ISA
 }  // namespace boostne

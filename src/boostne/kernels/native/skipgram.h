@@ -1,21 +1,22 @@
-// Skip-gram with negative sampling: what its hot loop takes, one function per instruction set.
+// Arguments of the hot loop of skip-gram with negative sampling.
 #pragma once
 
 #include <cstdint>
 
+#include "isa.h"
 #include "random.h"
 
 namespace boostne {
 
-struct Noise {  // alias table over the nodes from which negatives are drawn
+struct Noise {  // alias table of the nodes that are drawn as negative samples
   const uint32_t* threshold;
-  const int32_t* node;   // drawn where the low half of a random number is below the threshold,
-  const int32_t* alias;  // and this one otherwise
+  const int32_t* node;   // drawn if the lower half of a random number is below the threshold
+  const int32_t* alias;  // drawn otherwise
   int64_t size;
 };
 
-struct TrainPairs {  // one step of gradient descent for each of some pairs, at one rate
-  const int32_t* pairs;  // the input and the output of each
+struct TrainPairs {      // one gradient step for each pair, with a constant learning rate
+  const int32_t* pairs;  // input and output of each pair
   int64_t count;
   int64_t width;  // a multiple of kTile<float>
   float* U;       // rows of the inputs
@@ -23,21 +24,19 @@ struct TrainPairs {  // one step of gradient descent for each of some pairs, at 
   Noise noise;
   int negative;
   float rate;
-  uint64_t state;    // of the random numbers
-  int32_t* targets;  // 1 + negative numbers, and room to round up to kTargets
-  float* steps;      // likewise
-  float* input;      // width numbers
+  uint64_t state;    // of the random generator
+  int32_t* targets;  // 1 + negative values, rounded up to a multiple of kTargets
+  float* steps;      // same size as targets
+  float* input;      // width values
 };
 
-constexpr int kTargets = 8;  // rows of V scored and updated side by side
+constexpr int kTargets = 8;  // rows of V scored and updated together
 
-// A number below `size`, from the high half of a random number.
-static inline int64_t place_of(uint64_t random, int64_t size) {
+// Maps the upper 32 bits of a random number to an index below `size`.
+static inline int64_t scaled_index(uint64_t random, int64_t size) {
   return static_cast<int64_t>(((random >> 32) * static_cast<uint64_t>(size)) >> 32);
 }
 
-namespace baseline { void train_pairs(const TrainPairs&); }
-namespace avx2 { void train_pairs(const TrainPairs&); }
-namespace avx512 { void train_pairs(const TrainPairs&); }
+BOOSTNE_DECLARE_FOR_EACH_ISA(void train_pairs(const TrainPairs&))
 
 }  // namespace boostne

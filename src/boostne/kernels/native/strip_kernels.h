@@ -1,8 +1,9 @@
-// The hot loops over a residual in strips, for factors that outgrow the cache.
+// The hot loops over a column-blocked residual, for factors larger than the cache.
 //
-// Rows are in blocks, columns in strips of 2^bits; the entries of a block lie strip by strip, and those of a strip row
-// by row. Their "places" are the row in the block and, in the last bits, the column in the strip. While a strip is
-// treated, its rows of V, or of C, stay in the second-level cache, and the rows of the block are passed once.
+// Rows are grouped into blocks and columns into strips of 2^bits. The entries of a block are stored strip by strip, and
+// row by row within a strip. A packed index holds the row within the block and, in the lowest bits, the column within
+// the strip. While a strip is processed, its rows of V or C stay in the L2 cache and the rows of the block are read
+// sequentially.
 #pragma once
 
 #include <cstdint>
@@ -11,33 +12,33 @@
 
 namespace boostne {
 
-struct Strips {  // the blocks of one shard
+struct Strips {  // blocks of one shard
   int64_t blocks;
-  const int64_t* rows;  // the first of each block, and the one behind the last
+  const int64_t* rows;  // first row of each block, and the end of the last
   int64_t strips;
   int bits;
 };
 
 template <class T>
 struct SweepStrips {
-  Strips where;
-  const int64_t* starts;  // of the strips of each block in places and data, with the end: strips + 1 a block
-  const uint32_t* places;
+  Strips layout;
+  const int64_t* starts;  // offsets of the strips in packed_indices and data: strips + 1 values per block
+  const uint32_t* packed_indices;
   const T* data;
   SweepFactors<T> factors;
-  T* scratch;  // strip_scratch_size(rows of the largest block, width) numbers
+  T* scratch;  // strip_scratch_size(rows of the largest block, width) values
 };
 
 template <class T>
-struct DeflateStrips {  // R <- max(R - U V, 0), compacted towards the shard's start
-  Strips where;
-  int64_t* starts;  // rewritten
-  uint32_t* places;
+struct DeflateStrips {  // R <- max(R - U V, 0), compacted towards the start of the shard
+  Strips layout;
+  int64_t* starts;  // updated
+  uint32_t* packed_indices;
   T* data;
   int64_t width;
   const T* U;
   const T* V;
-  double* norm2;  // += ||R||^2 of what is left
+  double* norm2;  // += ||R||^2 of the new R
 };
 
 template <class T>
@@ -46,12 +47,8 @@ struct StripKernels {
   void (*deflate)(const DeflateStrips<T>&);
 };
 
-constexpr int64_t strip_scratch_size(int64_t rows, int64_t width) {
-  return (rows + 2 * kLaneRows + width) * width;
-}
+constexpr int64_t strip_scratch_size(int64_t rows, int64_t width) { return (rows + 2 * kLaneRows + width) * width; }
 
-namespace baseline { template <class T> StripKernels<T> strip_kernels(); }
-namespace avx2 { template <class T> StripKernels<T> strip_kernels(); }
-namespace avx512 { template <class T> StripKernels<T> strip_kernels(); }
+BOOSTNE_DECLARE_FOR_EACH_ISA(template <class T> StripKernels<T> strip_kernels())
 
 }  // namespace boostne

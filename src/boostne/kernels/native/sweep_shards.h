@@ -1,4 +1,4 @@
-// The fused pass over all shards: threads take one after the other, and sums are added in a fixed order.
+// The fused pass over all shards: shards are distributed to threads, and their results are added in a fixed order.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,18 @@
 
 namespace boostne {
 
-// A Gram matrix in the factors' precision, with the reciprocals of its diagonal (0: a dead component).
+// A Gram matrix in the factors' precision and the reciprocals of its diagonal. A component is dead, with reciprocal 0,
+// if its diagonal entry is at most `dead` times the largest one.
 template <class T>
 struct Gram {
   std::vector<T> matrix, inverse;
-  Gram(const double* gram, int64_t width) : matrix(gram, gram + width * width), inverse(width) {
+  Gram(const double* gram, int64_t width, double dead) : matrix(gram, gram + width * width), inverse(width) {
     double largest = 0;
     for (int64_t c = 0; c < width; ++c)
       if (gram[c * width + c] > largest) largest = gram[c * width + c];
     for (int64_t c = 0; c < width; ++c) {
       const double g = gram[c * width + c];
-      inverse[c] = g > 1e-12 * largest ? static_cast<T>(1.0 / g) : T(0);
+      inverse[c] = g > dead * largest ? static_cast<T>(1.0 / g) : T(0);
     }
   }
 };
@@ -30,36 +31,37 @@ struct Gram {
 template <class T>
 struct SweepArguments {
   int threads;
-  int64_t first, shards;  // number of the first shard in the whole matrix, and how many are here
+  int64_t first, shards;  // number of the first shard in the whole matrix, and number of shards
   int64_t n_columns, width;
   int inner;
+  double dead;  // see Gram
   const T* V;
   const double* gram_v;
   T* U;
-  T* parts;         // the nodes of the tree that these shards fill
+  T* partials;      // sums of the complete nodes of the tree
   double* grams;    // U^T U of each shard
-  int64_t buffers;  // accumulators, in the scratch behind the tiled V
+  int64_t buffers;  // number of accumulators, which follow the tiled V in scratch
   T* scratch;
 };
 
 // Calls run(shard, factors) for each shard.
 template <class T, class Run>
 void sweep_shards(const SweepArguments<T>& a, const Run& run) {
-  const Gram<T> gram(a.gram_v, a.width);
+  const Gram<T> gram(a.gram_v, a.width, a.dead);
   const int64_t size = a.n_columns * a.width, square = a.width * a.width;
   T* tiled_v = a.scratch;
   copy_tiled(a.V, a.n_columns, a.width, tiled_v);
   std::memset(a.grams, 0, sizeof(double) * a.shards * square);
   ShardTree<T> tree(a.scratch + size, a.buffers, size);
-  Turnstile turnstile;
+  OrderedSection ordered;
   parallel_for(a.shards, a.threads, [&](int64_t shard, int) {
-    T* mine = tree.take();
-    std::memset(mine, 0, sizeof(T) * size);
-    run(shard, SweepFactors<T>{a.n_columns, a.width, a.inner, tiled_v, gram.matrix.data(), gram.inverse.data(), a.U,
-                               mine, a.grams + shard * square});
-    turnstile.in_turn(shard, [&] { tree.put(a.first + shard, mine); });
+    T* C = tree.acquire();
+    std::memset(C, 0, sizeof(T) * size);
+    run(shard, SweepFactors<T>{a.n_columns, a.width, a.inner, tiled_v, gram.matrix.data(), gram.inverse.data(), a.U, C,
+                               a.grams + shard * square});
+    ordered.run(shard, [&] { tree.add(a.first + shard, C); });
   });
-  for (int64_t p = 0; p < tree.size(); ++p) copy_untiled(tree.sum(p), a.n_columns, a.width, a.parts + p * size);
+  for (int64_t p = 0; p < tree.size(); ++p) copy_untiled(tree.sum(p), a.n_columns, a.width, a.partials + p * size);
 }
 
 }  // namespace boostne

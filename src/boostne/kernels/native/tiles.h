@@ -1,4 +1,4 @@
-// Between row-major factors and tiled ones; row_kernels.h says what these are.
+// Conversion between row-major and tiled factors; row_kernels.h defines the tiled layout.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,20 @@
 
 namespace boostne {
 
-// One tile, of `tile` columns from `factor` on.
+// Copies one tile: `tile` columns, starting at `factor`.
 template <class T>
 void copy_tile(const T* factor, int64_t rows, int64_t width, int64_t tile, T* tiles) {
   for (int64_t i = 0; i < rows; ++i) std::memcpy(tiles + i * tile, factor + i * width, sizeof(T) * tile);
 }
 
-// tiles = factor, the one tiled, the other row-major.
+// tiles = factor
 template <class T>
 void copy_tiled(const T* factor, int64_t rows, int64_t width, T* tiles) {
   const int64_t tile = tile_width<T>(width);
   for (int64_t at = 0; at < width; at += tile) copy_tile(factor + at, rows, width, tile, tiles + at * rows);
 }
 
-// factor = tiles, the one row-major, the other tiled.
+// factor = tiles
 template <class T>
 void copy_untiled(const T* tiles, int64_t rows, int64_t width, T* factor) {
   const int64_t tile = tile_width<T>(width);
@@ -30,7 +30,7 @@ void copy_untiled(const T* tiles, int64_t rows, int64_t width, T* factor) {
       std::memcpy(factor + i * width + at, tiles + at * rows + i * tile, sizeof(T) * tile);
 }
 
-// factor += tiles, the one row-major, the other tiled.
+// factor += tiles
 template <class T>
 void add_tiled(const T* tiles, int64_t rows, int64_t width, T* factor) {
   const int64_t tile = tile_width<T>(width);

@@ -1,4 +1,4 @@
-"""The kernels in NumPy: slow, short, and what the compiled ones are tested against."""
+"""The kernels in NumPy and SciPy: short and slow; the compiled kernels are tested against them."""
 
 from boostne.kernels.reference.kernels import ReferenceKernels
 

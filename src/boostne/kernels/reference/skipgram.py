@@ -1,4 +1,4 @@
-"""Skip-gram with negative sampling in NumPy, one pair after the other, with the random numbers of skipgram.cpp."""
+"""Skip-gram with negative sampling in NumPy, pair by pair, with the same random numbers as skipgram.cpp."""
 
 from collections.abc import Callable, Iterator
 from itertools import product
@@ -10,36 +10,36 @@ from boostne.kernels.reference.splitmix import SplitMix
 from boostne.kernels.skipgram import SHARD_PAIRS, SHARDS, Edges, SkipGram
 
 Pair = tuple[int, int]
-HALF = 2**32
+LOWER_HALF = 2**32
 
 
 def stream(seed: int, shard: int, block: int) -> SplitMix:
-    """Random numbers of their own for every shard and block."""
+    """Return an independent random stream for a shard and block."""
     return SplitMix(SplitMix(SplitMix(seed + shard).next() + block).next())
 
 
-def place_of(random: int, size: int) -> int:
-    """Return a number below ``size``, from the high half of a random number."""
+def scaled_index(random: int, size: int) -> int:
+    """Map the upper 32 bits of a random number to an index below ``size``."""
     return (random >> 32) * size >> 32
 
 
 def walk_pairs(walks: NDArray[np.int32], window: int, random: SplitMix) -> Iterator[Pair]:
-    """Give the pairs of nodes that are near each other on a walk; for every center the window is drawn anew."""
+    """Yield the pairs (context, center) of each walk; the window is drawn separately for each center."""
     for walk in walks:
         nodes = [int(node) for node in walk if node >= 0]
         for i, center in enumerate(nodes):
-            reach = 1 + place_of(random.next(), window)
+            reach = 1 + scaled_index(random.next(), window)
             for j in range(max(i - reach, 0), min(i + reach + 1, len(nodes))):
                 if j != i:
                     yield nodes[j], center
 
 
 def edge_pairs(edges: Edges, samples: int, random: SplitMix) -> Iterator[Pair]:
-    """Give the ends of edges drawn by their weights."""
+    """Yield the end nodes of edges drawn by weight."""
     for _ in range(samples):
         bits = random.next()
-        e = place_of(bits, len(edges.source))
-        if edges.table is not None and bits % HALF >= edges.table.threshold[e]:
+        e = scaled_index(bits, len(edges.source))
+        if edges.table is not None and bits % LOWER_HALF >= edges.table.threshold[e]:
             e = edges.table.alias[e]
         yield int(edges.source[e]), int(edges.target[e])
 
@@ -47,7 +47,7 @@ def edge_pairs(edges: Edges, samples: int, random: SplitMix) -> Iterator[Pair]:
 def train_walks(
     model: SkipGram, walks: NDArray[np.int32], *, window: int, rates: tuple[float, float], seed: int
 ) -> None:
-    """Train on the pairs of walks, some walks a shard."""
+    """Train a skip-gram model on walks; each shard consists of several walks."""
     size = max(SHARD_PAIRS * model.noise.n_parts // (walks.shape[1] * (window + 1)), 1)
 
     def pairs(shard: int, random: SplitMix) -> Iterator[Pair]:
@@ -59,7 +59,7 @@ def train_walks(
 def train_edges(
     model: SkipGram, edges: Edges, samples: int, *, rates: tuple[float, float], seed: int
 ) -> None:
-    """Train on drawn edges, some of them a shard."""
+    """Train a skip-gram model on edges; each shard consists of several samples."""
     size = SHARD_PAIRS * model.noise.n_parts
 
     def pairs(shard: int, random: SplitMix) -> Iterator[Pair]:
@@ -75,10 +75,10 @@ def train(
     rates: tuple[float, float],
     seed: int,
 ) -> None:
-    """Take the shards in groups, and the pairs of a group block by block: (part of the input, part of the output).
+    """Train group by group of shards, and block by block within a group: (part of the input, part of the output).
 
-    In round r come the blocks (i, i ^ r); where inputs and outputs are rows of the same matrix, (i ^ r, i) comes
-    right after (i, i ^ r). No two of a round's blocks have a row in common, so that threads may share them out.
+    Round r trains the blocks (i, i ^ r); if inputs and outputs are rows of the same matrix, (i ^ r, i) directly
+    follows (i, i ^ r). The blocks of a round have no rows in common, so threads can train them in parallel.
     """
     P = model.noise.n_parts
     shared = model.vectors is model.contexts
@@ -98,9 +98,9 @@ def train(
 
 
 def train_pairs(model: SkipGram, pairs: list[Pair], part: int, rate: np.float32, random: SplitMix) -> None:
-    """One step of gradient descent for each pair (u, v) on ``-log σ(U_u · V_v) - Σ log σ(-U_u · V_negative)``.
+    """Take one gradient step on ``-log σ(U_u · V_v) - Σ log σ(-U_u · V_negative)`` for each pair (u, v).
 
-    All scores are taken before anything moves. A negative that is v itself does not count.
+    All scores are computed before any vector is updated. A negative equal to v is ignored.
     """
     U, V, noise = model.vectors, model.contexts, model.noise
     first, size = noise.cuts[part], noise.cuts[part + 1] - noise.cuts[part]
@@ -108,8 +108,8 @@ def train_pairs(model: SkipGram, pairs: list[Pair], part: int, rate: np.float32,
         targets = [v]
         for _ in range(model.negative):
             bits = random.next()
-            k = first + place_of(bits, int(size))
-            targets.append(int(noise.node[k] if bits % HALF < noise.threshold[k] else noise.alias[k]))
+            k = first + scaled_index(bits, int(size))
+            targets.append(int(noise.node[k] if bits % LOWER_HALF < noise.threshold[k] else noise.alias[k]))
         x = U[u].copy()
         steps = -rate / (1 + np.exp(-np.clip(V[targets] @ x, -80, 80)))
         steps[0] += rate

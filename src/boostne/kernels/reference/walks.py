@@ -1,4 +1,4 @@
-"""Random walks in plain Python: the same numbers, and so the same walks, as ``native/walks.cpp``."""
+"""Random walks in plain Python; ``native/walks.cpp`` draws the same random numbers and generates the same walks."""
 
 from dataclasses import dataclass
 
@@ -7,27 +7,27 @@ from numpy.typing import NDArray
 
 from boostne.kernels.reference.splitmix import GOLDEN, WORD, SplitMix, mix
 
-TRIES = 32  # kTries of walks.cpp
+MAX_REJECTIONS = 32  # kMaxRejections in walks.cpp
 
 
-class Random(SplitMix):
-    """Random numbers of a walk, which depend on the seed and on the number of the walk."""
+class WalkRandom(SplitMix):
+    """Random numbers of one walk, determined by the seed and the number of the walk."""
 
     def __init__(self, seed: int, walk: int) -> None:
         super().__init__(mix(mix(seed & WORD) + GOLDEN * walk & WORD))
 
     def below(self, n: int) -> int:
-        """Return an integer below ``n``."""
+        """Return an integer from 0 to ``n - 1``."""
         return self.next() * n >> 64
 
     def uniform(self) -> float:
-        """Return a number of at least 0 and below 1."""
+        """Return a float in [0, 1)."""
         return (self.next() >> 11) * 2.0**-53
 
 
 @dataclass(frozen=True)
-class Walks:
-    """Walks on a graph, with node2vec's p and q; the arrays are those of :meth:`ReferenceKernels.random_walks`."""
+class Walker:
+    """Generates walks on a graph; the attributes are parameters of :meth:`boostne.kernels.Kernels.random_walks`."""
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
@@ -35,8 +35,8 @@ class Walks:
     p: float
     q: float
 
-    def walk(self, start: int, length: int, random: Random) -> list[int]:
-        """Return the nodes of a walk; -1 stands for the steps after a node without a way out."""
+    def walk(self, start: int, length: int, random: WalkRandom) -> list[int]:
+        """Return the nodes of a walk, padded with -1."""
         nodes = [start]
         while len(nodes) < length and len(self._row(nodes[-1])):
             if len(nodes) == 1 or self.p == self.q == 1:
@@ -46,7 +46,7 @@ class Walks:
         return nodes + [-1] * (length - len(nodes))
 
     def bias(self, t: int, x: int) -> float:
-        """Return what a step from ``t`` over a node between to ``x`` is multiplied by."""
+        """Return the factor of the weight of a step to ``x`` if the walk was at ``t`` one step earlier."""
         if x == t:
             return 1 / self.p
         return 1.0 if x in self._row(t) else 1 / self.q
@@ -59,34 +59,54 @@ class Walks:
             return np.arange(1.0, len(self._row(v)) + 1)
         return self.cumulative[self.indptr[v] : self.indptr[v + 1]]
 
-    def _first_order(self, v: int, random: Random) -> int:
+    def _first_order(self, v: int, random: WalkRandom) -> int:
         row = self._row(v)
         if self.cumulative is None:
             return int(row[random.below(len(row))])
-        sums = self._sums(v)
-        place = np.searchsorted(sums, random.uniform() * sums[-1], side="right")
-        return int(row[min(place, len(row) - 1)])
+        return _draw(row, self._sums(v), random)
 
-    def _second_order(self, t: int, v: int, random: Random) -> int:
-        """Draw candidates from the first order and keep one in proportion to its bias.
+    def _second_order(self, t: int, v: int, random: WalkRandom) -> int:
+        """Rejection sampling: candidates from the first-order walk are accepted in proportion to their bias.
 
-        The candidates' bias is at most ``cap``; what the way back to ``t`` has above it is drawn apart.
+        The bias of a candidate is at most ``cap``. If the return to ``t`` has a larger bias, the excess is sampled
+        separately.
         """
         cap = max(1.0, 1 / self.q)
-        extra = max(1 / self.p - cap, 0.0)
+        excess = max(1 / self.p - cap, 0.0)
         weights = np.diff(self._sums(v), prepend=0.0)
-        apart = float(weights[self._row(v) == t].sum()) * extra
-        everything = apart + float(self._sums(v)[-1]) * cap
-        for _ in range(TRIES):
-            if apart > 0 and random.uniform() * everything < apart:
+        return_mass = float(weights[self._row(v) == t].sum()) * excess
+        total = return_mass + float(self._sums(v)[-1]) * cap
+        for _ in range(MAX_REJECTIONS):
+            if return_mass > 0 and random.uniform() * total < return_mass:
                 return t
             x = self._first_order(v, random)
             if random.uniform() * cap < self.bias(t, x):
                 return x
-        return self._written_out(t, v, weights, random)
-
-    def _written_out(self, t: int, v: int, weights: NDArray[np.float64], random: Random) -> int:
         row = self._row(v)
-        sums = np.cumsum(weights * [self.bias(t, x) for x in row])
-        place = np.searchsorted(sums, random.uniform() * sums[-1], side="right")
-        return int(row[min(place, len(row) - 1)])
+        return _draw(row, np.cumsum(weights * [self.bias(t, x) for x in row]), random)
+
+
+def _draw(row: NDArray[np.int32], sums: NDArray[np.float64], random: WalkRandom) -> int:
+    """Draw an entry of ``row``, given the cumulative sums of its weights."""
+    i = np.searchsorted(sums, random.uniform() * sums[-1], side="right")
+    return int(row[min(i, len(row) - 1)])
+
+
+def random_walks(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    cumulative: NDArray[np.float64] | None,
+    starts: NDArray[np.int32],
+    length: int,
+    *,
+    p: float = 1.0,
+    q: float = 1.0,
+    seed: int = 0,
+    first: int = 0,
+) -> NDArray[np.int32]:
+    """Generate random walks."""
+    walker = Walker(indptr, indices, cumulative, p, q)
+    walks = np.empty((len(starts), length), np.int32)
+    for i, start in enumerate(starts):
+        walks[i] = walker.walk(int(start), length, WalkRandom(seed, first + i))
+    return walks

@@ -1,1 +1,1 @@
-"""DeepWalk's connectivity matrix: exact, from eigenpairs, and pruned."""
+"""DeepWalk's connectivity matrix: exact, from eigenpairs, and pruned by forward push."""

@@ -1,4 +1,4 @@
-"""Rows of DeepWalk's connectivity matrix, built on a GPU (or on another device of PyTorch's)."""
+"""Rows of DeepWalk's connectivity matrix, built by PyTorch on a GPU or another device."""
 
 from typing import Any
 
@@ -10,14 +10,21 @@ from boostne.graph import Graph
 from boostne.kernels.cuda import operations as gpu
 from boostne.kernels.cuda.operations import CSR, Tensor
 from boostne.matrices.adjacency import normalized_adjacency
-from boostne.matrices.deepwalk.spectral import check_eigenpairs, leading_eigenpairs, spectral_factor
+from boostne.matrices.deepwalk.spectral import (
+    Eigenpairs,
+    check_eigenpairs,
+    leading_eigenpairs,
+    spectral_factor,
+)
 
-DENSE_NODES = 16_384  # up to which all eigenpairs at once are found sooner than the leading ones on the host
-ALIGN = 32  # columns to which those that take a step together are padded
+DENSE_NODES = (
+    16_384  # up to here a dense eigendecomposition on the device beats the iterative one on the host
+)
+ALIGN = 32  # the number of columns that take a step together is padded to a multiple of this
 
 
-class ExactRows:
-    """Makes rows of the exact X; see :mod:`boostne.matrices.deepwalk.exact`.
+class ExactDeviceRows:
+    """Builds rows of the exact X; see :mod:`boostne.matrices.deepwalk.exact`.
 
     Parameters
     ----------
@@ -28,13 +35,11 @@ class ExactRows:
     dtype : numpy dtype
         float32 or float64.
     device : str
-        PyTorch's name of the device.
+        Name of the device, as in PyTorch.
     """
 
     def __init__(self, graph: Graph, *, window: int, negative: float, dtype: Any, device: str) -> None:
         A = graph.adjacency
-        self.shape = (graph.n_nodes, graph.n_nodes)
-        self.dtype = np.dtype(dtype)
         pointers = torch.tensor(A.indptr, device=device)
         indices = torch.tensor(A.indices, device=device)
         weights = torch.tensor(A.data, dtype=torch.float64, device=device)
@@ -44,37 +49,37 @@ class ExactRows:
         number = torch.from_numpy(np.empty(0, dtype)).dtype
         pointers = pointers.to(torch.int32)
         self._S = CSR(pointers[:-1], pointers[1:], indices.to(torch.int32), (rows * weights).to(number))
-        # A is symmetric: column j of S is row j of this.
+        # A is symmetric, so column j of S is row j of this.
         self._columns = (weights * inverse[indices]).to(number)
         self._scale = (graph.volume / (negative * window) * inverse).to(number)
         self._window = window
 
     def __call__(self, nodes: NDArray[np.int64], out: Tensor) -> None:
-        """Write the rows of some nodes. X is symmetric: they are built as its columns."""
+        """Write the rows of some nodes, built as columns since X is symmetric."""
         at = torch.from_numpy(nodes).to(out.device)
-        gpu.walk_logarithms(self._walks(at), self._scale[at], out)
+        gpu.truncated_log(self._walks(at), self._scale[at], out)
 
     def _walks(self, nodes: Tensor) -> Tensor:
-        """Columns of ``S + S^2 + … + S^T`` by Horner's rule, ``B <- S (B + I)``, and padding."""
+        """Return columns of ``S + S^2 + … + S^T``, padded, by Horner's rule ``B <- S (B + I)``."""
         columns = torch.arange(len(nodes), device=nodes.device)
-        B = self._scale.new_zeros(self.shape[0], -(-len(nodes) // ALIGN) * ALIGN)
+        B = self._scale.new_zeros(len(self._scale), -(-len(nodes) // ALIGN) * ALIGN)
         self._first_step(nodes, B)
         after = torch.empty_like(B)
         for _ in range(self._window - 1):
             B[nodes, columns] += 1
-            gpu.csr_step(self._S, B, after)
+            gpu.csr_matmul_wide(self._S, B, after)
             B, after = after, B
         return B
 
     def _first_step(self, nodes: Tensor, B: Tensor) -> None:
-        """Write the columns ``S e_j`` of some nodes j to B, which is 0."""
+        """Write the columns ``S e_j`` of some nodes j to B, which is zero."""
         part = CSR(self._S.starts[nodes], self._S.ends[nodes], self._S.indices, self._columns)
         columns, entries = gpu.csr_entries(part)
         B[part.indices[entries], columns] = part.data[entries]
 
 
-class SpectralRows:
-    """Makes rows of the spectral X; see :mod:`boostne.matrices.deepwalk.spectral`. Parameters as there."""
+class SpectralDeviceRows:
+    """Builds rows of the spectral X; parameters as for :class:`~boostne.matrices.deepwalk.spectral.SpectralSource`."""
 
     def __init__(
         self,
@@ -88,8 +93,6 @@ class SpectralRows:
         device: str,
     ) -> None:
         pairs = _eigenpairs(graph, eigenpairs, seed, device)
-        self.shape = (graph.n_nodes, graph.n_nodes)
-        self.dtype = np.dtype(dtype)
         F = spectral_factor(graph, *pairs, window=window, negative=negative, dtype=dtype)
         self._F = torch.tensor(F, device=device)
 
@@ -100,21 +103,18 @@ class SpectralRows:
         out.clamp_(min=1).log_()
 
 
-Pairs = tuple[NDArray[np.float64], NDArray[np.float64]]
-
-
-def _eigenpairs(graph: Graph, count: int, seed: int, device: str) -> Pairs:
-    """Return the largest eigenvalues of the normalized adjacency, descending, and their vectors."""
+def _eigenpairs(graph: Graph, count: int, seed: int, device: str) -> Eigenpairs:
+    """Return the largest eigenvalues of the normalized adjacency, descending, and their eigenvectors."""
     if graph.n_nodes <= DENSE_NODES:
         check_eigenpairs(graph, count)
         try:
             return _dense_eigenpairs(graph, count, device)
         except torch.OutOfMemoryError:
-            pass  # the host needs little memory for them
+            pass  # the iterative solver on the host needs little memory
     return leading_eigenpairs(graph, count, seed)
 
 
-def _dense_eigenpairs(graph: Graph, count: int, device: str) -> Pairs:
+def _dense_eigenpairs(graph: Graph, count: int, device: str) -> Eigenpairs:
     N = normalized_adjacency(graph).tocoo()
     dense = torch.zeros(N.shape, dtype=torch.float64, device=device)
     row, column, data = (torch.tensor(part, device=device) for part in (N.row, N.col, N.data))

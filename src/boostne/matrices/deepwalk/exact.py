@@ -8,18 +8,17 @@ samples; the maximum with 1 is the shift to non-negative values that NetMF intro
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from boostne.graph import Graph
-from boostne.kernels import Kernels, get_kernels
-from boostne.kernels.native.bindings import BLOCK_COLUMNS
-from boostne.matrices.source import KernelRows, Piece, Progress, collect_rows, row_by_row
+from boostne.kernels import Kernels
+from boostne.kernels.layout import chunk_columns
+from boostne.matrices.adjacency import inverse_degrees, transition_graph
+from boostne.matrices.csr_builder import RowBlock, one_block_per_row
+from boostne.matrices.source import DeviceRows, KernelSource
 
-CHUNK_BYTES = 1 << 23  # room for the columns that are built between two looks at the clock
 
-
-class WalkColumns(KernelRows):
-    """Makes columns of X. The graph is undirected, so X is symmetric and its columns are its rows.
+class ExactSource(KernelSource):
+    """Builds columns of X. The graph is undirected, so X is symmetric and its columns are its rows.
 
     Parameters
     ----------
@@ -32,62 +31,37 @@ class WalkColumns(KernelRows):
     dtype : numpy dtype
         float32 or float64.
     kernels : Kernels, optional
-        By default the fastest there are.
+        By default the fastest available.
     """
 
     def __init__(
         self, graph: Graph, *, window: int, negative: float, dtype: Any, kernels: Kernels | None = None
     ) -> None:
-        A, degrees = graph.adjacency, graph.degrees
-        self.n = graph.n_nodes
+        inverse = inverse_degrees(graph)
+        self.shape = graph.adjacency.shape
         self.dtype = np.dtype(dtype)
-        inverse = np.divide(1, degrees, out=np.zeros_like(degrees), where=degrees > 0)
-        self._indptr = A.indptr.astype(np.int64, copy=False)
-        self._indices = A.indices.astype(np.int32, copy=False)
-        self._weights = A.data.astype(self.dtype, copy=False) if graph.weighted else None
-        self._inverse_degree = inverse.astype(self.dtype)
+        self._graph = graph
+        self._transition = transition_graph(graph, self.dtype)
         self._scale = (graph.volume / (negative * window) * inverse).astype(self.dtype)
-        self._window = window
-        self._kernels = kernels or get_kernels()
+        self._window, self._negative = window, negative
+        self._kernels = kernels
 
-    def __call__(self, columns: range) -> list[Piece]:
-        """Return the positive entries of the given columns, as row numbers and values."""
-        made = self.kernels.walk_columns(
-            self._indptr,
-            self._indices,
-            self._weights,
-            self._inverse_degree,
-            self._scale,
-            self._window,
-            columns,
-        )
-        return row_by_row(made)
+    def __getstate__(self) -> dict[str, Any]:
+        # Workers need the arrays, not the graph they were taken from.
+        return {name: value for name, value in super().__getstate__().items() if name != "_graph"}
+
+    def rows(self, rows: range) -> list[RowBlock]:
+        """Return the positive entries of some rows, built as columns."""
+        return one_block_per_row(self.kernels.walk_columns(self._transition, self._scale, self._window, rows))
 
     def chunk_rows(self) -> int:
-        """Return how many columns to ask for at a time."""
-        return chunk_columns(self.n, self.dtype, self.kernels.threads)
+        """Return how many rows to request at a time."""
+        return chunk_columns(self.shape[0], self.dtype, self.kernels.threads)
 
+    def device_rows(self, device: str) -> DeviceRows | None:
+        """Return the rows as built on a PyTorch device."""
+        from boostne.matrices.deepwalk.device import ExactDeviceRows
 
-def chunk_columns(n: int, dtype: np.dtype[Any], threads: int) -> int:
-    """Return how many columns of n numbers to ask for at a time: few, but enough to keep all threads busy."""
-    per_column = n * (dtype.itemsize + np.dtype(np.int32).itemsize)
-    blocks = CHUNK_BYTES // (per_column * BLOCK_COLUMNS)
-    return int(max(blocks, 2 * threads)) * BLOCK_COLUMNS
-
-
-def exact_deepwalk(columns: WalkColumns, progress: Progress | None = None) -> sparse.csr_array:
-    """Build X by blocks of columns; the memory needed beside X is that of one chunk of columns.
-
-    Parameters
-    ----------
-    columns : WalkColumns
-        What makes the columns.
-    progress : callable, optional
-        Called as ``progress(done, n)`` after each chunk.
-
-    Returns
-    -------
-    csr_array of shape (n, n)
-        Non-negative, symmetric up to rounding.
-    """
-    return collect_rows(columns, progress)
+        return ExactDeviceRows(
+            self._graph, window=self._window, negative=self._negative, dtype=self.dtype, device=device
+        )

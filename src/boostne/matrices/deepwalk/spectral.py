@@ -1,11 +1,11 @@
-"""DeepWalk's connectivity matrix from the leading eigenpairs, as NetMF does it for large windows.
+"""DeepWalk's connectivity matrix from the leading eigenpairs, as NetMF builds it for large windows.
 
 With ``N = D^-1/2 A D^-1/2`` and its h largest eigenvalues ``λ`` and eigenvectors Q,
 
 ``X = log max( vol(G) / b · D^-1/2 Q f(Λ) Q^T D^-1/2 , 1 )``,  ``f(λ) = max((λ + λ^2 + … + λ^T) / T, 0)``.
 """
 
-from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,155 +16,165 @@ from boostne.eigensolvers import largest_eigenpairs
 from boostne.errors import ParameterError
 from boostne.graph import Graph
 from boostne.matrices.adjacency import inverse_root_degrees, normalized_adjacency
-from boostne.matrices.source import Piece, Progress, blocks_in_order, collect_rows, log_above_one
+from boostne.matrices.csr_builder import RowBlock, blocks_in_order, log_above_one
+from boostne.matrices.source import DeviceRows, MatrixSource
+from boostne.progress import Progress, ProgressCallback, silent
 
-BLOCK_BYTES = 1 << 23  # of the dense rows that one thread holds
+BLOCK_BYTES = 1 << 23  # size of the dense rows that one thread holds
 
-
-def window_filter(eigenvalues: NDArray[np.float64], window: int) -> NDArray[np.float64]:
-    """Return ``f(λ)``: what averaging walks of 1 to T steps makes of an eigenvalue, negative ones cut off."""
-    total = np.zeros_like(eigenvalues)
-    for _ in range(window):  # Horner's rule; the closed form divides by 1 - λ
-        total = eigenvalues * (total + 1)
-    return np.maximum(total / window, 0)
+Eigenpairs = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
-def leading_eigenpairs(
-    graph: Graph, n_eigenpairs: int, seed: int, threads: int | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the largest eigenvalues of the normalized adjacency, descending, and their vectors.
+class GramSource(MatrixSource):
+    """Builds rows of ``X = log max(F F^T, 1)``.
 
-    All components share the eigenvalue 1, which says no more than "this component"; an h that is not above their
-    number is refused.
-    """
-    components = check_eigenpairs(graph, n_eigenpairs)
-    return component_eigenpairs(graph, n_eigenpairs, seed, components, threads)
-
-
-def component_eigenpairs(
-    graph: Graph,
-    count: int,
-    seed: int,
-    components: list[NDArray[np.int64]] | None = None,
-    threads: int | None = None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the largest eigenvalues of the normalized adjacency, descending, and their vectors.
-
-    Each connected component is solved by itself: the components share the eigenvalue 1, whose vectors could be
-    mixed at will, and so each has its own. Pairs beyond the number of nodes that have an edge are zero.
-    """
-    N = normalized_adjacency(graph)
-    pairs = []
-    for nodes in _components(graph) if components is None else components:
-        found = largest_eigenpairs(N[nodes][:, nodes], min(count, len(nodes)), seed=seed, threads=threads)
-        pairs += [(value, nodes, vector) for value, vector in zip(found[0].tolist(), found[1].T, strict=True)]
-    pairs.sort(key=lambda pair: -pair[0])  # stable: equal ones stay in the order of their components
-    values = np.zeros(count)
-    vectors = np.zeros((graph.n_nodes, count))
-    for column, (value, nodes, vector) in enumerate(pairs[:count]):
-        values[column] = value
-        vectors[nodes, column] = vector
-    return values, vectors
-
-
-def _components(graph: Graph) -> list[NDArray[np.int64]]:
-    """Nodes of each connected component that has an edge."""
-    from scipy.sparse.csgraph import connected_components
-
-    n_components, component = connected_components(graph.adjacency, directed=False)
-    order = np.argsort(component, kind="stable")
-    groups = np.split(order, np.cumsum(np.bincount(component, minlength=n_components))[:-1])
-    return [
-        nodes for nodes in groups if graph.adjacency.indptr[nodes[0]] < graph.adjacency.indptr[nodes[0] + 1]
-    ]
-
-
-def check_eigenpairs(graph: Graph, n_eigenpairs: int) -> list[NDArray[np.int64]]:
-    """Return the nodes of each connected component that has an edge; an h that suits them not is an error."""
-    components = _components(graph)
-    n_nodes, n_components = graph.n_nodes, len(components)
-    if n_eigenpairs >= n_nodes:
-        raise ParameterError(
-            f"eigenpairs must be below the number of nodes, {n_nodes}; got {n_eigenpairs}. "
-            "For a graph this small use approximation='exact'"
-        )
-    if n_eigenpairs <= n_components:
-        raise ParameterError(
-            f"eigenpairs must be well above the number of connected components, {n_components}; got "
-            f"{n_eigenpairs}. Raise eigenpairs, or use approximation='exact'"
-        )
-    return components
-
-
-@dataclass(frozen=True)
-class SpectralRows:
-    """Makes rows of ``X = log max(F F^T, 1)``.
-
-    Attributes
+    Parameters
     ----------
     F : ndarray of shape (n, h)
-        ``sqrt(vol(G) / b) D^-1/2 Q f(Λ)^1/2``.
     threads : int
-        Blocks of rows built side by side.
+        Blocks of rows built in parallel. The result does not depend on it.
     """
 
-    F: NDArray[Any]
-    threads: int
+    def __init__(self, F: NDArray[Any], threads: int) -> None:
+        # An array that came from another process may be unaligned; NumPy would copy it for every product.
+        self.F = np.require(F, requirements=["C", "A"])
+        self._threads = threads
+        self.shape = (len(F), len(F))
+        self.dtype = F.dtype
 
-    @property
-    def n(self) -> int:
-        """Rows and columns of X."""
-        return len(self.F)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Number type of X."""
-        return self.F.dtype
+    def __reduce__(self) -> Any:
+        return GramSource, (self.F, self._threads)
 
     @property
     def nbytes(self) -> int:
         """Memory of F."""
         return self.F.nbytes
 
-    def with_threads(self, threads: int) -> "SpectralRows":
-        """Return the same rows, so many blocks of them at a time."""
-        return replace(self, threads=threads)
+    def with_threads(self, threads: int) -> "GramSource":
+        """Return the same rows, with a number of blocks built in parallel."""
+        return GramSource(self.F, threads)
 
     def chunk_rows(self) -> int:
-        """Return how many rows to ask for at a time."""
-        return self._block_rows() * self.threads
+        """Return how many rows to request at a time."""
+        return self._block_rows() * self._threads
 
-    def __call__(self, rows: range) -> list[Piece]:
+    def rows(self, rows: range) -> list[RowBlock]:
         """Return the positive entries of some rows.
 
-        Blocks begin at multiples of their size, whatever is asked for: the last bits of a matrix product depend
-        on the shape of the block.
+        Blocks start at multiples of their size whichever rows are requested: the last bits of a matrix product depend
+        on the shape of its operands.
         """
         from threadpoolctl import threadpool_limits
 
         size = self._block_rows()
-        begin, end = rows.start - rows.start % size, min(-(-rows.stop // size) * size, self.n)
-        made: list[Piece] = []
+        begin, end = rows.start - rows.start % size, min(-(-rows.stop // size) * size, self.shape[0])
         with threadpool_limits(limits=1, user_api="blas"):
-            for _, block in blocks_in_order(self._block, end, size, self.threads, begin):
-                made.extend(block)
-        return made[rows.start - begin : rows.stop - begin]
+            found = list(blocks_in_order(self._block, range(begin, end), size, self._threads))
+        return found[rows.start - begin : rows.stop - begin]
 
     def _block_rows(self) -> int:
-        return int(max(1, BLOCK_BYTES // (self.n * self.F.itemsize)))
+        return int(max(1, BLOCK_BYTES // (self.shape[0] * self.dtype.itemsize)))
 
-    def _block(self, rows: range) -> list[Piece]:
-        return log_above_one(self.F[rows.start : rows.stop] @ self.F.T)
+    def _block(self, rows: range) -> list[RowBlock]:
+        # A copy: NumPy multiplies a matrix by its own transpose with another BLAS routine (syrk), whose bits differ.
+        return log_above_one(self.F[rows.start : rows.stop].copy() @ self.F.T)
 
 
-def spectral_rows(
-    graph: Graph, *, window: int, negative: float, eigenpairs: int, dtype: Any, seed: int, threads: int
-) -> SpectralRows:
-    """Solve for the eigenpairs and return what makes X from them; parameters as in :func:`spectral_deepwalk`."""
-    pairs = leading_eigenpairs(graph, eigenpairs, seed, threads)
-    return SpectralRows(
-        spectral_factor(graph, *pairs, window=window, negative=negative, dtype=dtype), threads
-    )
+class SpectralSource(MatrixSource):
+    """Builds rows of X from the eigenpairs of a graph, which are computed when rows are first requested.
+
+    With ``F = sqrt(vol(G) / b) D^-1/2 Q f(Λ)^1/2`` it becomes a :class:`GramSource`, also when it is pickled.
+
+    Parameters
+    ----------
+    graph : Graph
+        Undirected; weights count, isolated nodes get empty rows.
+    window, negative : int, float
+        T and b.
+    eigenpairs : int
+        h; above the number of connected components and below the number of nodes.
+    dtype : numpy dtype
+        float32 or float64.
+    seed : int
+        Seed of the eigensolver's starting block.
+    threads : int
+        The result does not depend on it.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        *,
+        window: int,
+        negative: float,
+        eigenpairs: int,
+        dtype: Any,
+        seed: int,
+        threads: int,
+    ) -> None:
+        self.shape = graph.adjacency.shape
+        self.dtype = np.dtype(dtype)
+        self._graph = graph
+        self._window, self._negative = window, negative
+        self._eigenpairs, self._seed = eigenpairs, seed
+        self._threads = threads
+
+    @cached_property
+    def _factorized(self) -> GramSource:
+        pairs = leading_eigenpairs(self._graph, self._eigenpairs, self._seed, self._threads)
+        F = spectral_factor(
+            self._graph, *pairs, window=self._window, negative=self._negative, dtype=self.dtype
+        )
+        return GramSource(F, self._threads)
+
+    def __reduce__(self) -> Any:
+        return self._factorized.__reduce__()
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of F."""
+        return self.shape[0] * self._eigenpairs * self.dtype.itemsize
+
+    def with_threads(self, threads: int) -> GramSource:
+        """Return the same rows, with a number of blocks built in parallel."""
+        return self._factorized.with_threads(threads)
+
+    def chunk_rows(self) -> int:
+        """Return how many rows to request at a time."""
+        return self._factorized.chunk_rows()
+
+    def rows(self, rows: range) -> list[RowBlock]:
+        """Return the positive entries of some rows."""
+        return self._factorized.rows(rows)
+
+    def build(
+        self, progress: ProgressCallback = silent
+    ) -> tuple[sparse.csr_array, NDArray[np.float64] | None]:
+        """Compute the eigenpairs, then X; see :meth:`MatrixSource.build`."""
+        progress(Progress("connectivity", 0.0, f"{self._eigenpairs} eigenpairs"))
+        return super().build(progress)
+
+    def device_rows(self, device: str) -> DeviceRows:
+        """Return the rows as built on a PyTorch device."""
+        from boostne.matrices.deepwalk.device import SpectralDeviceRows
+
+        return SpectralDeviceRows(
+            self._graph,
+            window=self._window,
+            negative=self._negative,
+            eigenpairs=self._eigenpairs,
+            dtype=self.dtype,
+            seed=self._seed,
+            device=device,
+        )
+
+
+def window_filter(eigenvalues: NDArray[np.float64], window: int) -> NDArray[np.float64]:
+    """Return ``f(λ)``: the eigenvalue of the mean of walks with 1 to T steps, clipped at 0."""
+    total = np.zeros_like(eigenvalues)
+    for _ in range(window):  # Horner's rule; the closed form divides by 1 - λ
+        total = eigenvalues * (total + 1)
+    return np.maximum(total / window, 0)
 
 
 def spectral_factor(
@@ -176,54 +186,74 @@ def spectral_factor(
     negative: float,
     dtype: Any,
 ) -> NDArray[Any]:
-    """Return F, of which ``X = log max(F F^T, 1)``; see :class:`SpectralRows`."""
+    """Return F, with ``X = log max(F F^T, 1)``; see :class:`SpectralSource`."""
     scale = np.sqrt(graph.volume / negative * window_filter(values, window))
     factor: NDArray[Any] = (inverse_root_degrees(graph)[:, None] * vectors * scale).astype(dtype)
     return factor
 
 
-def spectral_deepwalk(
-    graph: Graph,
-    *,
-    window: int,
-    negative: float,
-    eigenpairs: int,
-    dtype: Any,
-    seed: int,
-    threads: int,
-    progress: Progress | None = None,
-) -> sparse.csr_array:
-    """Build X by blocks of rows from ``eigenpairs`` eigenpairs.
+def leading_eigenpairs(graph: Graph, count: int, seed: int, threads: int | None = None) -> Eigenpairs:
+    """Return the largest eigenvalues of the normalized adjacency, descending, and their eigenvectors.
 
-    Parameters
-    ----------
-    graph : Graph
-        Undirected; weights count, isolated nodes get empty rows.
-    window, negative : int, float
-        T and b.
-    eigenpairs : int
-        h; between the number of connected components and the number of nodes.
-    dtype : numpy dtype
-        float32 or float64.
-    seed : int
-        Of the eigensolver's start.
-    threads : int
-        Blocks built side by side. The result does not depend on it.
-    progress : callable, optional
-        Called as ``progress(done, n)`` after each block.
-
-    Returns
-    -------
-    csr_array of shape (n, n)
-        Non-negative.
+    Raises
+    ------
+    ParameterError
+        Unless ``count`` is above the number of connected components, which all have the eigenvalue 1, and below the
+        number of nodes.
     """
-    rows = spectral_rows(
-        graph,
-        window=window,
-        negative=negative,
-        eigenpairs=eigenpairs,
-        dtype=dtype,
-        seed=seed,
-        threads=threads,
-    )
-    return collect_rows(rows, progress)
+    components = check_eigenpairs(graph, count)
+    return component_eigenpairs(graph, count, seed, components, threads)
+
+
+def component_eigenpairs(
+    graph: Graph,
+    count: int,
+    seed: int,
+    components: list[NDArray[np.int64]] | None = None,
+    threads: int | None = None,
+) -> Eigenpairs:
+    """Return the largest eigenvalues of the normalized adjacency, descending, and their eigenvectors.
+
+    Connected components are solved separately: they share the eigenvalue 1, whose eigenvectors any solver may mix.
+    Pairs beyond the number of non-isolated nodes are zero.
+    """
+    N = normalized_adjacency(graph)
+    pairs = []
+    for nodes in nonisolated_components(graph) if components is None else components:
+        found = largest_eigenpairs(N[nodes][:, nodes], min(count, len(nodes)), seed=seed, threads=threads)
+        pairs += [(value, nodes, vector) for value, vector in zip(found[0].tolist(), found[1].T, strict=True)]
+    pairs.sort(key=lambda pair: -pair[0])  # stable: ties keep the order of their components
+    values = np.zeros(count)
+    vectors = np.zeros((graph.n_nodes, count))
+    for column, (value, nodes, vector) in enumerate(pairs[:count]):
+        values[column] = value
+        vectors[nodes, column] = vector
+    return values, vectors
+
+
+def check_eigenpairs(graph: Graph, count: int) -> list[NDArray[np.int64]]:
+    """Raise ParameterError if the number of eigenpairs is out of range; else return the connected components."""
+    components = nonisolated_components(graph)
+    n_nodes, n_components = graph.n_nodes, len(components)
+    if count >= n_nodes:
+        raise ParameterError(
+            f"eigenpairs must be below the number of nodes, {n_nodes}; got {count}. "
+            "For a graph this small use approximation='exact'"
+        )
+    if count <= n_components:
+        raise ParameterError(
+            f"eigenpairs must be well above the number of connected components, {n_components}; got "
+            f"{count}. Raise eigenpairs, or use approximation='exact'"
+        )
+    return components
+
+
+def nonisolated_components(graph: Graph) -> list[NDArray[np.int64]]:
+    """Return the nodes of each connected component that has an edge."""
+    from scipy.sparse.csgraph import connected_components
+
+    n_components, component = connected_components(graph.adjacency, directed=False)
+    order = np.argsort(component, kind="stable")
+    groups = np.split(order, np.cumsum(np.bincount(component, minlength=n_components))[:-1])
+    has_edge = np.diff(graph.adjacency.indptr) > 0
+    return [nodes for nodes in groups if has_edge[nodes[0]]]

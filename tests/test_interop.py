@@ -1,4 +1,4 @@
-"""Graphs of other libraries, each with the library itself."""
+"""Conversion of graphs of other libraries, tested with these libraries."""
 
 import igraph
 import networkx as nx
@@ -28,14 +28,14 @@ def edges(graph):
     }
 
 
-def test_a_graph_is_returned_as_it_is():
+def test_a_graph_is_returned_unchanged():
     graph = Graph(TRIANGLE)
     assert as_graph(graph) is graph
     assert as_graph(graph, directed=False) is graph
     assert as_graph(graph, directed=True).directed
     with pytest.raises(GraphError, match=r"to_undirected\(\)"):
         as_graph(as_graph(graph, directed=True), directed=False)
-    with pytest.raises(ParameterError, match="nodes= is not for a Graph"):
+    with pytest.raises(ParameterError, match="nodes= cannot be used with a Graph"):
         as_graph(graph, nodes=[1, 2, 3])
 
 
@@ -53,29 +53,29 @@ class TestMatrices:
         ],
         ids=lambda matrix: type(matrix).__name__,
     )
-    def test_symmetric(self, matrix):
+    def test_a_symmetric_matrix_is_undirected(self, matrix):
         graph = as_graph(matrix)
         assert not graph.directed
         assert edges(graph) == {(0, 1): 2, (0, 2): 1}
 
-    def test_ids_for_the_rows(self):
+    def test_nodes_are_the_ids_of_the_rows(self):
         assert edges(as_graph(TRIANGLE, nodes=["x", "y", "z"])) == {("x", "y"): 2, ("x", "z"): 1}
 
-    def test_asymmetric(self):
+    def test_an_asymmetric_matrix_is_directed(self):
         matrix = sparse.csr_array(np.array([[0, 1], [0, 0]]))
         assert edges(as_graph(matrix)) == {(0, 1): 1}
         assert as_graph(matrix).directed
         with pytest.raises(GraphError, match=r"to_undirected\(\)"):
             as_graph(matrix, directed=False)
 
-    def test_self_loops(self, caplog):
+    def test_self_loops_are_dropped_and_logged(self, caplog):
         matrix = np.array([[5, 1], [1, 0]])
         with caplog.at_level("INFO", "boostne"):
             assert edges(as_graph(matrix)) == {(0, 1): 1}
-        assert "dropped 1 self-loops" in caplog.text
+        assert "dropped 1 self-loop;" in caplog.text
         assert edges(as_graph(matrix, self_loops="keep")) == {(0, 0): 5, (0, 1): 1}
 
-    def test_an_array_of_edges_is_not_guessed_at(self):
+    def test_an_array_of_edges_raises(self):
         with pytest.raises(
             GraphError, match=r"got shape \(3, 2\); for a table of edges use Graph.from_edges"
         ):
@@ -83,7 +83,7 @@ class TestMatrices:
 
 
 class TestPairs:
-    def test_pairs_and_triples(self):
+    def test_pairs_are_unweighted_and_triples_weighted(self):
         assert edges(as_graph([("a", "b"), ("b", "c")])) == {("a", "b"): 1, ("b", "c"): 1}
         assert edges(as_graph([[1, 2, 0.5], [2, 1, 2]])) == {(1, 2): 2}
         assert edges(as_graph([[1, 2, 0.5], [2, 1, 2]], duplicates="sum")) == {(1, 2): 2.5}
@@ -99,16 +99,16 @@ class TestPairs:
             ([(1, 2), (1, 2, 3)], r"got lengths \[2, 3\]"),
             ([(1,)], r"got lengths \[1\]"),
             ([(1, 2, "x")], "weights must be numbers"),
-            ([(1, None)], "missing at position 0"),
+            ([(1, None)], "id at position 0 is missing"),
         ],
     )
-    def test_refused(self, pairs, message):
+    def test_invalid_pairs_raise(self, pairs, message):
         with pytest.raises(GraphError, match=message):
             as_graph(pairs)
 
 
 class TestNetworkx:
-    def test_order_ids_weights_and_isolated_nodes(self):
+    def test_node_order_weights_and_isolated_nodes_are_kept(self):
         source = nx.Graph()
         source.add_nodes_from(["z", "lonely", "a"])
         source.add_edge("z", "a", weight=2)
@@ -118,14 +118,14 @@ class TestNetworkx:
         assert edges(graph) == {("z", "a"): 2, ("z", "b"): 1}
         assert graph.isolated.tolist() == [1]
 
-    def test_without_weights(self):
+    def test_weights_are_optional(self):
         assert repr(as_graph(nx.karate_club_graph(), weight=False)) == (
             "Graph(34 nodes, 78 edges, undirected, unweighted)"
         )
         assert as_graph(nx.karate_club_graph()).weighted
         assert as_graph(nx.path_graph(3)).adjacency.dtype == np.float32
 
-    def test_direction(self):
+    def test_direction_is_kept(self):
         graph = as_graph(nx.DiGraph([(1, 2)]))
         assert graph.directed
         assert edges(graph) == {(1, 2): 1}
@@ -133,7 +133,7 @@ class TestNetworkx:
             as_graph(nx.DiGraph([(1, 2)]), directed=False)
         assert edges(as_graph(nx.Graph([(1, 2)]), directed=True)) == {(1, 2): 1, (2, 1): 1}
 
-    def test_parallel_edges_follow_the_rule(self):
+    def test_parallel_edges_are_merged(self):
         source = nx.MultiGraph()
         source.add_edge(0, 1, weight=2.0)
         source.add_edge(1, 0, weight=3.0)
@@ -141,14 +141,14 @@ class TestNetworkx:
         assert edges(as_graph(source, duplicates="sum")) == {(0, 1): 5}
         assert edges(as_graph(nx.MultiDiGraph(source), duplicates="sum")) == {(0, 1): 5, (1, 0): 5}
 
-    def test_another_attribute(self):
+    def test_weights_from_another_attribute(self):
         source = nx.Graph()
         source.add_edge("a", "b", trips=7)
         assert edges(as_graph(source, weight="trips")) == {("a", "b"): 7}
         with pytest.raises(ParameterError, match="weight='cost' is not an attribute of any edge"):
             as_graph(source, weight="cost")
 
-    def test_tuples_as_ids(self):
+    def test_ids_can_be_tuples(self):
         graph = as_graph(nx.grid_2d_graph(2, 2))
         assert graph.nodes.tolist() == [(0, 0), (0, 1), (1, 0), (1, 1)]
         assert graph.n_edges == 4
@@ -158,20 +158,20 @@ class TestNetworkx:
         expected = nx.to_numpy_array(source)
         np.testing.assert_array_equal(as_graph(source).adjacency.toarray(), expected)
 
-    def test_negative_weight(self):
+    def test_a_negative_weight_raises(self):
         source = nx.Graph()
         source.add_edge("a", "b", weight=-1)
-        with pytest.raises(GraphError, match=r"edge \('a', 'b'\) has the weight -1, which is negative"):
+        with pytest.raises(GraphError, match=r"edge \('a', 'b'\) has a negative weight \(-1\)"):
             as_graph(source)
 
 
 class TestIgraph:
-    def test_plain(self):
+    def test_vertices_without_names_are_numbered(self):
         graph = as_graph(igraph.Graph(n=4, edges=[(0, 1), (1, 2)]))
         assert edges(graph) == {(0, 1): 1, (1, 2): 1}
         assert graph.isolated.tolist() == [3]
 
-    def test_names_weights_direction(self):
+    def test_names_weights_and_direction_are_kept(self):
         source = igraph.Graph(n=3, edges=[(0, 1), (2, 1)], directed=True)
         source.vs["name"] = ["x", "y", "z"]
         source.es["weight"] = [0.5, 2.0]
@@ -179,17 +179,19 @@ class TestIgraph:
         assert graph.directed
         assert edges(graph) == {("x", "y"): 0.5, ("z", "y"): 2.0}
         assert edges(as_graph(source, weight=False)) == {("x", "y"): 1, ("z", "y"): 1}
-        with pytest.raises(ParameterError, match="'cost' is not an edge attribute; there are 'weight'"):
+        with pytest.raises(
+            ParameterError, match="'cost' is not an edge attribute; the attributes are 'weight'"
+        ):
             as_graph(source, weight="cost")
 
-    def test_no_edges(self):
+    def test_a_graph_without_edges(self):
         assert as_graph(igraph.Graph(n=2)).n_edges == 0
 
 
 class TestPyg:
     INDEX = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
 
-    def test_undirected_when_both_directions_are_there(self):
+    def test_undirected_if_the_edge_index_is_symmetric(self):
         graph = as_graph(Data(edge_index=self.INDEX, num_nodes=4))
         assert not graph.directed
         assert edges(graph) == {(0, 1): 1, (1, 2): 1}
@@ -202,7 +204,7 @@ class TestPyg:
         with pytest.raises(GraphError, match=r"to_undirected\(\)"):
             as_graph(Data(edge_index=self.INDEX[:, :1], num_nodes=2), directed=False)
 
-    def test_weights(self):
+    def test_weights_from_edge_weight_edge_attr_or_a_named_attribute(self):
         weight = torch.tensor([1.0, 1.0, 2.0, 2.0], requires_grad=True)
         expected = {(0, 1): 1, (1, 2): 2}
         assert edges(as_graph(Data(edge_index=self.INDEX, num_nodes=3, edge_weight=weight))) == expected
@@ -220,12 +222,12 @@ class TestPyg:
         data = Data(edge_index=self.INDEX, num_nodes=3, edge_attr=torch.rand(4, 5))
         assert not as_graph(data).weighted
 
-    def test_names_for_the_rows(self):
+    def test_nodes_are_the_ids_of_the_rows(self):
         graph = as_graph(Data(edge_index=self.INDEX, num_nodes=3), nodes=["a", "b", "c"])
         assert edges(graph) == {("a", "b"): 1, ("b", "c"): 1}
 
-    def test_several_kinds_of_nodes_are_refused(self):
-        with pytest.raises(TypeError, match="cannot make a graph from HeteroData"):
+    def test_heterogeneous_data_raises(self):
+        with pytest.raises(TypeError, match="cannot convert HeteroData to a graph"):
             as_graph(HeteroData())
 
 
@@ -233,7 +235,7 @@ class TestTables:
     @pytest.mark.parametrize(
         "make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"]
     )
-    def test_weights_and_rules(self, make):
+    def test_weights_duplicates_direction_and_nodes(self, make):
         assert edges(as_graph(make(TABLE))) == {("a", "b"): 3, ("a", "c"): 1}
         assert edges(as_graph(make(TABLE), duplicates="sum")) == {("a", "b"): 5, ("a", "c"): 1}
         assert edges(as_graph(make(TABLE), weight=False)) == {("a", "b"): 1, ("a", "c"): 1}
@@ -244,7 +246,7 @@ class TestTables:
     @pytest.mark.parametrize(
         "make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"]
     )
-    def test_columns_by_name(self, make):
+    def test_columns_can_be_named(self, make):
         table = make({"when": [1, 2], "payer": [10, 20], "payee": [20, 30], "amount": [5, 7]})
         graph = as_graph(table, source="payer", target="payee", weight="amount")
         assert edges(graph) == {(10, 20): 5, (20, 30): 7}
@@ -260,10 +262,10 @@ class TestTables:
         ],
         ids=["pandas-categorical", "polars-categorical", "objects", "arrow-strings"],
     )
-    def test_ways_to_store_strings(self, frame):
+    def test_every_string_type_is_accepted(self, frame):
         assert edges(as_graph(frame)) == {("a", "b"): 1, ("b", "c"): 1}
 
-    def test_mixed_ids(self):
+    def test_ids_of_mixed_types(self):
         frame = pd.DataFrame({"user": [1, 2], "item": ["x", "y"]})
         assert as_graph(frame).nodes.tolist() == [1, 2, "x", "y"]
         frame = pd.DataFrame({"u": [1, "b"], "v": ["b", (0, 1)]}, dtype=object)
@@ -277,7 +279,7 @@ class TestTables:
                 pd.DataFrame(TABLE),
                 {"source": "x", "target": "target"},
                 ParameterError,
-                "'x' is not a column; there are 'source', 'target'",
+                "'x' is not a column; the columns are 'source', 'target'",
             ),
             (pd.DataFrame(TABLE), {"weight": "w"}, ParameterError, "weight='w' is not a column"),
             (pd.DataFrame(TABLE), {"source": "source"}, ParameterError, "both source and target"),
@@ -293,9 +295,19 @@ class TestTables:
                 ParameterError,
                 "weight='trips', or weight=False",
             ),
-            (pd.DataFrame({"u": [1.0, np.nan], "v": [1, 2]}), {}, GraphError, "missing at position 1|floats"),
+            (
+                pd.DataFrame({"u": [1.0, np.nan], "v": [1, 2]}),
+                {},
+                GraphError,
+                "id at position 1 is missing|floats",
+            ),
             (pd.DataFrame({"u": [1.5, 2.0], "v": [1, 2]}), {}, GraphError, "node ids are floats"),
-            (pl.DataFrame({"u": ["a", None], "v": ["b", "c"]}), {}, GraphError, "missing at position 1"),
+            (
+                pl.DataFrame({"u": ["a", None], "v": ["b", "c"]}),
+                {},
+                GraphError,
+                "id at position 1 is missing",
+            ),
             (
                 pl.DataFrame({"u": [1], "v": [2], "weight": [None]}, schema_overrides={"weight": pl.Float64}),
                 {},
@@ -304,11 +316,11 @@ class TestTables:
             ),
         ],
     )
-    def test_refused(self, frame, options, error, message):
+    def test_invalid_tables_raise(self, frame, options, error, message):
         with pytest.raises(error, match=message):
             as_graph(frame, **options)
 
-    def test_customary_names(self):
+    def test_usual_column_names_are_recognized(self):
         assert choose_columns(["weight", "TO", "From"]) == ("From", "TO", "weight")
         assert choose_columns(["x", "y"]) == ("x", "y", None)
         assert choose_columns(["FromNodeId", "ToNodeId"]) == ("FromNodeId", "ToNodeId", None)
@@ -316,8 +328,8 @@ class TestTables:
 
 
 @pytest.mark.parametrize("thing", [None, 3, "edges.txt", {"a": ["b"]}, pl.LazyFrame(TABLE)])
-def test_anything_else(thing):
+def test_other_objects_raise(thing):
     with pytest.raises(
-        TypeError, match=r"cannot make a graph from \w+; accepted: a Graph; .*networkx.*polars"
+        TypeError, match=r"cannot convert \w+ to a graph; accepted: a Graph; .*networkx.*polars"
     ):
         as_graph(thing)

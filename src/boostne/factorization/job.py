@@ -1,0 +1,162 @@
+"""One factorization job: the matrix of a graph, planned for an engine and loaded into it."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from boostne.budget import Workload
+from boostne.errors import EngineError, MemoryLimitError
+from boostne.factorization.checkpoint import CheckpointFolder
+from boostne.factorization.engine import Engine
+from boostne.factorization.local import LocalEngine
+from boostne.factorization.ordering import ReorderedGraph
+from boostne.kernels import get_kernels
+from boostne.matrices import ConnectivityMatrix, CSRSource, MatrixForm, MatrixSource
+from boostne.memory import MemoryBudget
+from boostne.progress import Progress, ProgressCallback, silent
+
+Factors = tuple[NDArray[Any], NDArray[Any]]
+Recall = Callable[[int], Factors]
+
+logger = logging.getLogger("boostne")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What an engine is to factorize.
+
+    Attributes
+    ----------
+    reordered : ReorderedGraph
+        The graph, in the order of the rows of X.
+    matrix : ConnectivityMatrix
+        With checked parameters.
+    work : Workload
+    seed : int
+    memory_limit : int or str, optional
+        Limit on the memory of this process.
+    checkpoint : CheckpointFolder, optional
+        Stores the form of X and, if requested, X itself.
+    progress : callable, optional
+    """
+
+    reordered: ReorderedGraph
+    matrix: ConnectivityMatrix
+    work: Workload
+    seed: int
+    memory_limit: Any = None
+    checkpoint: CheckpointFolder | None = None
+    progress: ProgressCallback = silent
+
+    def load(self, engine: Engine) -> MatrixForm:
+        """Choose the form of X, load it into an engine, and return it."""
+        form = self._stored_form() or self._plan(engine)
+        engine.load(self._stored_matrix() or self._source(form), self.progress)
+        if self.checkpoint is not None:
+            self.checkpoint.save_form(form)
+        return form
+
+    def build(self) -> tuple[MatrixForm, sparse.csr_array, NDArray[np.float64] | None]:
+        """Build X in host memory; returns its form, X, and the walk mass that each row dropped, if any."""
+        form = self._plan(LocalEngine())
+        return form, *self._source(form).build(self.progress)
+
+    def _stored_form(self) -> MatrixForm | None:
+        return None if self.checkpoint is None else self.checkpoint.form()
+
+    def _stored_matrix(self) -> MatrixSource | None:
+        n = self.work.n_nodes
+        return None if self.checkpoint is None else self.checkpoint.matrix((n, n))
+
+    def _plan(self, engine: Engine) -> MatrixForm:
+        if self.checkpoint is not None and self.checkpoint.keep_matrix:
+            engine = LocalEngine()  # X passes through host memory to be stored
+        return engine.plan(self.matrix, self.reordered.graph, self.work, self.memory_limit)
+
+    def _source(self, form: MatrixForm) -> MatrixSource:
+        self.progress(Progress("connectivity", 0.0))
+        source = self.matrix.source(
+            self.reordered.graph,
+            form,
+            dtype=self.work.dtype,
+            seed=self.seed,
+            threads=self.work.threads,
+        )
+        if isinstance(source, CSRSource):
+            self._check_levels_memory(source.nnz)
+        if self.checkpoint is None or not self.checkpoint.keep_matrix:
+            return source
+        X, dropped = source.build(self.progress)
+        self.checkpoint.save_form(form)
+        self.checkpoint.save_matrix(X, dropped)
+        return CSRSource(X, dropped)
+
+    def _check_levels_memory(self, nnz: int) -> None:
+        """Check the memory beyond that of X, which exists already."""
+        MemoryBudget.within(self.memory_limit).check(
+            self.work.peak_bytes(nnz) - nnz * self.work.entry_bytes,
+            f"embedding {self.work.n_nodes:,} nodes through X with {nnz:,} entries",
+            "Lower dimensions, or choose a sparser connectivity such as 'adjacency'.",
+        )
+
+
+@contextmanager
+def loaded_engine(
+    engine: Any, job: Job, *, threads: int | None, recall: Recall
+) -> Iterator[tuple[Engine, MatrixForm]]:
+    """Open an engine and load a job into it; yields it with the form of X, and closes it at the end.
+
+    Parameters
+    ----------
+    engine : {"local", "cuda", "auto", "dask"}, distributed.Client or str
+        As for :class:`boostne.BoostNE`.
+    job : Job
+    threads : int, optional
+        Threads of this machine or of each worker; by default all.
+    recall : callable
+        ``recall(i)`` returns U and V of finished level i, counted from 0, for an engine that lost blocks of R.
+    """
+    if engine == "auto":
+        try:
+            on_device = open_cuda()
+            form = job.load(on_device)
+        except (EngineError, MemoryLimitError) as error:
+            logger.info("engine='auto' uses the local engine: %s", error)
+            engine = "local"
+        else:
+            yield on_device, form
+            return
+    with _open(engine, job.work.components, threads, recall) as opened:
+        yield opened, job.load(opened)
+
+
+def _open(engine: Any, components: int, threads: int | None, recall: Recall) -> Engine:
+    if engine == "local":
+        return LocalEngine(get_kernels(threads=threads))
+    if engine == "cuda":
+        return open_cuda()
+    from boostne.factorization.dask.engine import DaskEngine
+    from boostne.factorization.dask.factor_store import ClientFactorStore
+
+    return DaskEngine(engine, components, ClientFactorStore(recall), threads)
+
+
+def open_cuda() -> Engine:
+    """Return the engine of this machine's GPU; raise EngineError if there is none."""
+    if find_spec("torch") is None:  # checked first: importing it takes seconds
+        raise EngineError(
+            "engine='cuda' needs PyTorch, which is not installed: pip install \"boostne[gpu]\", "
+            "or use engine='local'"
+        )
+    from boostne.factorization.cuda.engine import CudaEngine, gpu_device
+
+    engine = CudaEngine(gpu_device())
+    logger.info("the residual is stored on the GPU: %s", engine.describe())
+    return engine

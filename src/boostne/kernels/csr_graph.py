@@ -1,0 +1,47 @@
+"""Adjacency matrices as the kernels read them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class CSRGraph:
+    """Adjacency matrix of an undirected graph in CSR format.
+
+    Attributes
+    ----------
+    indptr, indices : ndarray of int64 and int32
+        The neighbors of node i are ``indices[indptr[i]:indptr[i + 1]]``.
+    weights : ndarray or None
+        Edge weights; None if all weights are 1.
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    weights: NDArray[Any] | None
+
+    @property
+    def n(self) -> int:
+        """Number of nodes."""
+        return len(self.indptr) - 1
+
+    @property
+    def nbytes(self) -> int:
+        """Total size of the arrays in bytes."""
+        return sum(array.nbytes for array in vars(self).values() if array is not None)
+
+
+@dataclass(frozen=True)
+class TransitionGraph(CSRGraph):
+    """A graph with the transition matrix ``S = D^-1 A`` of its random walk.
+
+    Attributes
+    ----------
+    inverse_degree : ndarray
+        Inverse degree of each node; 0 for isolated nodes.
+    """
+
+    inverse_degree: NDArray[Any]

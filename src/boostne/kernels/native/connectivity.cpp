@@ -1,0 +1,52 @@
+// C interface of the dense walk kernels: columns of the DeepWalk matrix and rows of the GraRep matrices.
+
+#include "api.h"
+#include "isa.h"
+#include "parallel.h"
+#include "row_kernels.h"
+
+namespace boostne {
+namespace {
+
+// Computes columns [first, last) of X, kBlockColumns at a time. Each column has n slots in indices and data, of which
+// counts[column - first] are used.
+template <class T>
+void walk_columns(int isa, int threads, int64_t first, int64_t last, int64_t n, const int64_t* indptr,
+                  const int32_t* adjacent, const T* weights, const T* inverse_degree, const T* scale,
+                  const T* row_scale, int window, bool cumulative, T* scratch, int32_t* indices, T* data,
+                  int64_t* counts) {
+  const RowKernels<T> kernels = BOOSTNE_FOR_ISA(isa, row_kernels<T>());
+  const int64_t blocks = (last - first + kBlockColumns - 1) / kBlockColumns;
+  parallel_for(blocks, threads, [&](int64_t b, int thread) {
+    const int64_t begin = first + b * kBlockColumns;
+    const int64_t columns = last - begin < kBlockColumns ? last - begin : kBlockColumns;
+    T* block = scratch + 2 * thread * n * kBlockColumns;
+    kernels.walk_columns({indptr, adjacent, weights, inverse_degree, n, begin, columns, window, cumulative, block,
+                          block + n * kBlockColumns});
+    const int64_t slot = b * kBlockColumns;
+    kernels.truncated_log(
+        {block, n, columns, scale + begin, row_scale, indices + slot * n, data + slot * n, counts + slot});
+  });
+}
+
+}  // namespace
+}  // namespace boostne
+
+#define BOOSTNE_FOR_TYPE(T, SUFFIX)                                                                                   \
+  BOOSTNE_API void boostne_walk_columns_##SUFFIX(int isa, int threads, int64_t first, int64_t last, int64_t n,        \
+                                                 const int64_t* indptr, const int32_t* adjacent, const T* weights,    \
+                                                 const T* inverse_degree, const T* scale, int window, T* scratch,     \
+                                                 int32_t* indices, T* data, int64_t* counts) {                        \
+    boostne::walk_columns<T>(isa, threads, first, last, n, indptr, adjacent, weights, inverse_degree, scale, nullptr, \
+                             window, true, scratch, indices, data, counts);                                           \
+  }                                                                                                                   \
+  BOOSTNE_API void boostne_step_rows_##SUFFIX(int isa, int threads, int64_t first, int64_t last, int64_t n,           \
+                                              const int64_t* indptr, const int32_t* adjacent, const T* weights,       \
+                                              const T* inverse_degree, const T* scale, const T* row_scale, int steps, \
+                                              T* scratch, int32_t* indices, T* data, int64_t* counts) {               \
+    boostne::walk_columns<T>(isa, threads, first, last, n, indptr, adjacent, weights, inverse_degree, scale,          \
+                             row_scale, steps, false, scratch, indices, data, counts);                                \
+  }
+
+BOOSTNE_FOR_TYPE(float, f32)
+BOOSTNE_FOR_TYPE(double, f64)

@@ -1,0 +1,187 @@
+"""ConnectivityMatrix: a connectivity matrix by its name and parameters, before it is bound to a graph."""
+
+import hashlib
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from boostne.budget import Workload
+from boostne.errors import ParameterError
+from boostne.graph import Graph
+from boostne.matrices.source import CSRSource, MatrixSource
+from boostne.memory import MemoryBudget
+from boostne.node_ids import format_ids
+
+
+@dataclass(frozen=True)
+class MatrixForm:
+    """The form that X takes: "exact", "spectral" or "push", the latter with its ε and entries per row."""
+
+    name: str = "exact"
+    epsilon: float | None = None
+    max_per_row: int | None = None
+
+    def __str__(self) -> str:
+        if self.name != "push":
+            return self.name
+        return f"push, ε = {self.epsilon:.2g}, at most {self.max_per_row:,} entries per row"
+
+
+EXACT = MatrixForm()
+
+
+@dataclass(frozen=True)
+class RowSample:
+    """Some rows of X, and the estimated seconds to build all of them.
+
+    ``growth`` is the number of entries of X relative to what the rows suggest, and ``build_bytes`` the memory held
+    beside X while it is built.
+    """
+
+    rows: sparse.csr_array
+    seconds: float
+    growth: float = 1.0
+    build_bytes: int = 0
+
+    @property
+    def n_entries(self) -> int:
+        """Estimated entries of X."""
+        n_rows, n_columns = self.rows.shape
+        return int(min(self.growth * self.rows.nnz / (n_rows * n_columns), 1.0) * n_columns**2)
+
+
+class ConnectivityMatrix(BaseEstimator, ABC):  # type: ignore[misc]
+    """Base of the connectivity matrices: parameters in scikit-learn's style, bound to a graph by :meth:`source`.
+
+    Attributes
+    ----------
+    reorderable : bool
+        Whether the matrix of a graph with permuted nodes is the permuted matrix.
+    """
+
+    reorderable = True
+
+    def check(self) -> None:
+        """Raise ParameterError if a parameter is out of range."""
+
+    @abstractmethod
+    def source(
+        self, graph: Graph, form: MatrixForm = EXACT, *, dtype: Any, seed: int, threads: int
+    ) -> MatrixSource:
+        """Return the rows of this matrix for a graph.
+
+        Parameters
+        ----------
+        graph : Graph
+            Undirected.
+        form : MatrixForm
+            As :meth:`plan` chose it; matrices with a single form ignore it.
+        dtype : numpy dtype
+            float32 or float64.
+        seed : int
+            Seed of solvers; it affects no more than the last digits.
+        threads : int
+            The result does not depend on it.
+        """
+
+    @property
+    def requested_form(self) -> MatrixForm | None:
+        """The form if the parameters determine it; None if it depends on the available memory."""
+        return EXACT
+
+    @property
+    def device_form(self) -> MatrixForm | None:
+        """The form to build on a GPU; None if X is built on the host and copied."""
+        return None
+
+    def plan(self, graph: Graph, work: Workload, budget: MemoryBudget) -> MatrixForm:  # noqa: ARG002
+        """Return the form that X takes within a memory budget.
+
+        Raises
+        ------
+        MemoryLimitError
+            If no form fits; the message states the budget that would be enough.
+        """
+        return EXACT
+
+    def sample(self, graph: Graph, form: MatrixForm, work: Workload) -> RowSample:
+        """Build some rows of X, or all of them where they cannot be built one by one, and measure the time."""
+        begin = time.perf_counter()
+        X, _ = self.source(graph, form, dtype=work.dtype, seed=0, threads=work.threads).build()
+        return RowSample(X, time.perf_counter() - begin)
+
+
+class SparseMatrix(ConnectivityMatrix):
+    """Base of the matrices that are few sparse products of the adjacency, computed as a whole."""
+
+    @abstractmethod
+    def build(self, graph: Graph) -> Any:
+        """Return the matrix, sparse or dense, non-negative; the caller may overwrite it."""
+
+    def source(
+        self,
+        graph: Graph,
+        form: MatrixForm = EXACT,  # noqa: ARG002
+        *,
+        dtype: Any,
+        seed: int,  # noqa: ARG002
+        threads: int,  # noqa: ARG002
+    ) -> CSRSource:
+        """Build the matrix; see :meth:`ConnectivityMatrix.source`."""
+        return CSRSource(nonnegative_csr(self.build(graph), graph, dtype))
+
+
+def nonnegative_csr(matrix: Any, graph: Graph, dtype: Any) -> sparse.csr_array:
+    """Return a matrix in canonical CSR format; raise ParameterError unless all entries are finite and non-negative."""
+    n = graph.n_nodes
+    try:
+        X = sparse.csr_array(matrix, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            f"connectivity must be a matrix of numbers or a function that returns one; got {type(matrix).__name__}"
+        ) from error
+    if X.shape != (n, n):
+        raise ParameterError(f"connectivity must be {n} × {n}, as the graph has {n} nodes; got {X.shape}")
+    X.sum_duplicates()
+    bad = np.flatnonzero(~((X.data >= 0) & (X.data < np.inf)))  # NaN fails both comparisons
+    if len(bad):
+        row = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1
+        nodes = format_ids(graph.nodes[[row, X.indices[bad[0]]]])
+        raise ParameterError(
+            "connectivity must be finite and non-negative, since the product of non-negative factors is never "
+            f"negative; entry ({nodes}) is {X.data[bad[0]]}. SocialDimension and HOPE factorize without it"
+        )
+    X.eliminate_zeros()
+    X.sort_indices()
+    return X
+
+
+def sample_rows(
+    source: MatrixSource, size: int, blocks: int, *, growth: float = 1.0, build_bytes: int = 0
+) -> RowSample:
+    """Build a few blocks of rows, evenly spaced."""
+    n = source.shape[0]
+    starts = np.unique(np.linspace(0, max(n - size, 0), blocks).astype(int))
+    begin = time.perf_counter()
+    found = [block for start in starts for block in source.rows(range(start, min(start + size, n)))]
+    seconds = time.perf_counter() - begin
+    counts, columns, values = (np.concatenate([block[i] for block in found]) for i in range(3))
+    pointers: NDArray[np.int64] = np.concatenate([[0], np.cumsum(counts)])
+    rows = sparse.csr_array((values, columns, pointers), shape=(len(counts), source.shape[1]))
+    return RowSample(rows, seconds * n / len(counts), growth, build_bytes)
+
+
+def matrix_sha256(matrix: Any) -> str:
+    """Return a SHA-256 checksum of a matrix: its shape, dtype, entries and their positions."""
+    X = sparse.csr_array(matrix)
+    digest = hashlib.sha256(f"matrix 1 {X.shape} {X.dtype.name}\n".encode())
+    for positions in (X.indptr, X.indices):
+        digest.update(positions.astype("<i8").data)
+    digest.update(X.data.astype(X.dtype.newbyteorder("<")).data)
+    return digest.hexdigest()

@@ -1,0 +1,110 @@
+"""DeepWalkMatrix: the parameters of DeepWalk's connectivity matrix."""
+
+from typing import Any, Literal, get_args
+
+from boostne.budget import Workload
+from boostne.errors import ParameterError
+from boostne.graph import Graph
+from boostne.kernels import get_kernels
+from boostne.matrices.base import EXACT, ConnectivityMatrix, MatrixForm, RowSample
+from boostne.matrices.deepwalk.exact import ExactSource
+from boostne.matrices.deepwalk.plan import DeepWalkPlan
+from boostne.matrices.deepwalk.push import BoundedExactSource, PushSource
+from boostne.matrices.deepwalk.spectral import SpectralSource
+from boostne.matrices.source import MatrixSource
+from boostne.memory import MemoryBudget
+from boostne.validation import check_choice, check_integer, check_number
+
+Approximation = Literal["auto", "exact", "spectral", "push"]
+
+
+class DeepWalkMatrix(ConnectivityMatrix):
+    """``X = log max( vol(G) / (b T) · (S + … + S^T) D^-1 , 1 )`` with ``S = D^-1 A``.
+
+    Parameters
+    ----------
+    window : int, default=10
+        T, the longest random walk.
+    negative : float, default=1.0
+        b, the number of negative samples; larger values keep fewer entries.
+    approximation : {"auto", "exact", "spectral", "push"}, default="auto"
+        "exact" computes X as defined, "spectral" from the leading eigenpairs, as in the paper, and "push" keeps the
+        strongest entries of each row, for large graphs. "auto" is "exact" if that fits into memory and "push"
+        otherwise; on a GPU it is "exact".
+    eigenpairs : int, default=256
+        h, for "spectral"; above the number of connected components.
+    epsilon : float, optional
+        ε, for "push": a walk with less mass than ε times the degree of a node stops there; 0 prunes nothing. By
+        default 0 up to 20,000 nodes, and otherwise derived from ``max_per_row`` and the mean degree.
+    max_per_row : int, optional
+        For "push": largest number of entries per row. By default 200, more for graphs with fewer than 100,000
+        nodes, and fewer if memory is short.
+    """
+
+    def __init__(
+        self,
+        *,
+        window: int = 10,
+        negative: float = 1.0,
+        approximation: Approximation = "auto",
+        eigenpairs: int = 256,
+        epsilon: float | None = None,
+        max_per_row: int | None = None,
+    ) -> None:
+        self.window = window
+        self.negative = negative
+        self.approximation = approximation
+        self.eigenpairs = eigenpairs
+        self.epsilon = epsilon
+        self.max_per_row = max_per_row
+
+    def check(self) -> None:
+        """Raise ParameterError if a parameter is out of range or would have no effect."""
+        check_choice("approximation", self.approximation, get_args(Approximation))
+        check_integer("window", self.window, 1)
+        check_integer("eigenpairs", self.eigenpairs, 1)
+        check_number("negative", self.negative, 0, strict=True)
+        if self.epsilon is not None:
+            check_number("epsilon", self.epsilon, 0)
+        if self.max_per_row is not None:
+            check_integer("max_per_row", self.max_per_row, 1)
+        for name in ("epsilon", "max_per_row"):
+            if getattr(self, name) is not None and self.approximation in ("exact", "spectral"):
+                raise ParameterError(
+                    f"{name} is for approximation='push'; got approximation={self.approximation!r}"
+                )
+
+    @property
+    def requested_form(self) -> MatrixForm | None:
+        """The form if it is "exact" or "spectral"; the others depend on the available memory."""
+        return MatrixForm(self.approximation) if self.approximation in ("exact", "spectral") else None
+
+    @property
+    def device_form(self) -> MatrixForm | None:
+        """The form to build on a GPU; "push" runs on the host."""
+        if self.approximation == "push":
+            return None
+        return self.requested_form or EXACT
+
+    def plan(self, graph: Graph, work: Workload, budget: MemoryBudget) -> MatrixForm:
+        """Choose the form that fits a memory budget; see :meth:`ConnectivityMatrix.plan`."""
+        return DeepWalkPlan(self, graph, work).choose(budget)
+
+    def sample(self, graph: Graph, form: MatrixForm, work: Workload) -> RowSample:
+        """Build some rows; for "spectral" those of the exact X. See :meth:`ConnectivityMatrix.sample`."""
+        return DeepWalkPlan(self, graph, work).sample(form)
+
+    def source(
+        self, graph: Graph, form: MatrixForm = EXACT, *, dtype: Any, seed: int, threads: int
+    ) -> MatrixSource:
+        """Return the rows in some form; see :meth:`ConnectivityMatrix.source`."""
+        common: dict[str, Any] = {"window": self.window, "negative": self.negative, "dtype": dtype}
+        if form.name == "spectral":
+            return SpectralSource(graph, eigenpairs=self.eigenpairs, seed=seed, threads=threads, **common)
+        common["kernels"] = get_kernels(threads=threads)
+        if form.name == "exact":
+            return ExactSource(graph, **common)
+        max_per_row = form.max_per_row or graph.n_nodes
+        if not form.epsilon:
+            return BoundedExactSource(graph, max_per_row=max_per_row, **common)
+        return PushSource(graph, epsilon=form.epsilon, max_per_row=max_per_row, **common)

@@ -1,0 +1,29 @@
+"""A connectivity matrix given by the user, as an array or as a function of the graph."""
+
+from typing import Any
+
+from scipy import sparse
+
+from boostne.graph import Graph
+from boostne.matrices.base import SparseMatrix
+
+
+class ExplicitMatrix(SparseMatrix):
+    """The matrix itself, or a function that returns it.
+
+    Parameters
+    ----------
+    matrix : sparse array, ndarray or callable
+        Of shape (n, n) with rows and columns in the order of the graph's nodes, finite and non-negative; or a function
+        from a :class:`~boostne.Graph` to such a matrix. It is not modified.
+    """
+
+    reorderable = False
+
+    def __init__(self, matrix: Any) -> None:
+        self.matrix = matrix
+
+    def build(self, graph: Graph) -> Any:
+        """Return a copy of the matrix."""
+        found = self.matrix(graph) if callable(self.matrix) else self.matrix
+        return found.copy() if sparse.issparse(found) else found

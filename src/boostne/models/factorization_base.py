@@ -1,0 +1,221 @@
+"""What BoostNE and NetMF share: a connectivity matrix, planned, loaded into an engine and factorized in levels."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from boostne.budget import Estimate, Workload, share_done
+from boostne.errors import ParameterError
+from boostne.factorization.boosting import Level, LevelSettings, PassCallback, boost, random_start
+from boostne.factorization.checkpoint import Checkpoint, CheckpointFolder
+from boostne.factorization.engine import Engine
+from boostne.factorization.estimate import estimate
+from boostne.factorization.job import Job, loaded_engine
+from boostne.factorization.ordering import Positions, ReorderedGraph, reorder
+from boostne.graph import Graph
+from boostne.kernels import available_threads
+from boostne.matrices import ConnectivityMatrix, MatrixForm, as_connectivity
+from boostne.memory import MemoryBudget
+from boostne.models.base import NodeEmbedder
+from boostne.progress import Progress, ProgressCallback, silent
+from boostne.validation import check_dtype, check_integer, check_number, seed_from
+
+
+class FactorizationEmbedder(NodeEmbedder):
+    """Base of the estimators that factorize a connectivity matrix in levels.
+
+    A subclass has the parameters below, or fixes them as class attributes; see :class:`~boostne.BoostNE`.
+    """
+
+    dimensions: int
+    levels: int
+    connectivity: Any
+    window: int | None
+    memory_limit: int | str | None
+    checkpoint: str | Path | Checkpoint | None
+    tol: float
+    max_iter: int
+    dtype: Any
+    engine: Any
+    threads: int | None
+    random_state: Any
+
+    _execution_parameters: ClassVar[tuple[str, ...]] = ("threads", "engine", "memory_limit", "checkpoint")
+
+    def connectivity_matrix(self, X: Any, *, progress: ProgressCallback = silent) -> sparse.csr_array:
+        """Return the connectivity matrix of a graph, as :meth:`fit` would factorize it."""
+        graph = self._check_graph(X)
+        matrix = self._check_parameters(graph)
+        job = self._job(ReorderedGraph(graph), matrix, seed_from(self.random_state), progress=progress)
+        form, connectivity, self.dropped_mass_ = job.build()
+        self._store_form(form)
+        return connectivity
+
+    def estimate(self, X: Any) -> Estimate:
+        """Estimate the time and memory of :meth:`fit` from a small part of the work.
+
+        The form of DeepWalk's X is chosen as in :meth:`fit`; some of its rows are built and a few passes run over them.
+        For the spectral form the entries of the exact one are scaled up by the largest growth observed, and the time of
+        the eigensolver is not included. Most other matrices are built as a whole.
+        """
+        graph = self._check_graph(X)
+        matrix = self._check_parameters(graph)
+        reordered = self._reorder(graph, matrix)
+        work = self._workload(graph)
+        # A form that was requested is estimated even if it does not fit: that is what people want to know.
+        form = matrix.requested_form or matrix.plan(
+            reordered.graph, work, MemoryBudget.within(self.memory_limit)
+        )
+        found = estimate(matrix.sample(reordered.graph, form, work), work, form)
+        return replace(found, peak_bytes=found.peak_bytes + reordered.nbytes)
+
+    def result_parameters(self) -> dict[str, Any]:
+        """Return the parameters that determine the result; see :meth:`NodeEmbedder.result_parameters`."""
+        parameters = super().result_parameters()
+        if isinstance(self.connectivity, str):
+            # A name and an object with the default parameters give the same matrix.
+            named = as_connectivity(self.connectivity, self.window)
+            parameters["connectivity"] = {"name": type(named).__name__, **named.get_params()}
+        del parameters["window"]
+        return parameters
+
+    def _fit(self, graph: Graph, progress: ProgressCallback) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        matrix = self._check_parameters(graph)
+        seed = seed_from(self.random_state)
+        checkpoint = self._open_checkpoint(graph, seed)
+        reordered = self._reorder(graph, matrix, progress)
+        job = self._job(reordered, matrix, seed, checkpoint, progress)
+        recall = lambda level: self._recall(reordered.order, level)  # noqa: E731
+        with loaded_engine(self.engine, job, threads=self.threads, recall=recall) as (engine, form):
+            self._store_start(engine, form, reordered.inverse)
+            vectors = np.empty((graph.n_nodes, self.dimensions), self.dtype)
+            self.context_ = np.empty_like(vectors)
+            self.levels_: list[NDArray[Any]] = []
+            finished = checkpoint.levels(self.levels) if checkpoint is not None else []
+            for i, level in enumerate(self._boost(engine, job, finished)):
+                if checkpoint is not None and i >= len(finished):
+                    checkpoint.save_level(i + 1, level)
+                self._store_factors(level, reordered.inverse, vectors)
+                self._store_history(level)
+        return vectors, np.full(self.levels, job.work.components)
+
+    def _boost(self, engine: Engine, job: Job, finished: Sequence[Level] = ()) -> Iterator[Level]:
+        job.progress(Progress("levels", 0.0))
+        n, width = engine.shape[1], job.work.components
+        settings = LevelSettings(width, self.tol, self.max_iter)
+        draw = random_start(job.seed, n, width, engine.dtype)
+        # Drawn in the order of the original nodes, so that reordering does not change the result.
+        initial_v = lambda level: draw(level)[job.reordered.order]  # noqa: E731
+        return boost(engine, settings, self.levels, initial_v, self._on_pass(n, job.progress), finished)
+
+    def _recall(self, order: Positions, level: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return U and V of a stored level, in the order of the engine's rows."""
+        width = self.levels_[level].shape[1]
+        return self.levels_[level][order], self.context_[order, level * width : (level + 1) * width]
+
+    def _store_start(self, engine: Engine, form: MatrixForm, inverse: Positions | None = None) -> None:
+        self._store_form(form)
+        dropped = engine.dropped_mass
+        self.dropped_mass_ = None if dropped is None or inverse is None else dropped[inverse]
+        self.engine_ = engine.name
+        self.objective_: list[NDArray[np.float64]] = []
+        self.n_iter_ = np.zeros(0, np.int64)
+        self.residual_norms_ = np.array([np.sqrt(engine.norm2)])
+        self.nnz_ = np.array([engine.nnz])
+
+    def _store_form(self, form: MatrixForm) -> None:
+        self.approximation_, self.epsilon_, self.max_per_row_ = form.name, form.epsilon, form.max_per_row
+
+    def _store_factors(self, level: Level, inverse: Positions, vectors: NDArray[Any]) -> None:
+        width = level.U.shape[1]
+        first = len(self.levels_) * width
+        columns = slice(first, first + width)
+        vectors[:, columns], self.context_[:, columns] = level.U[inverse], level.V[inverse]
+        self.levels_.append(vectors[:, columns])
+
+    def _store_history(self, level: Level) -> None:
+        self.objective_.append(level.objective)
+        self.n_iter_ = np.append(self.n_iter_, level.n_iter)
+        self.residual_norms_ = np.append(self.residual_norms_, level.residual_norm)
+        self.nnz_ = np.append(self.nnz_, level.nnz)
+
+    def _on_pass(self, n_nodes: int, progress: ProgressCallback) -> PassCallback:
+        done = 0.0
+
+        def on_pass(level: int, n_iter: int, objective: float) -> None:
+            nonlocal done
+            # Progress is monotone, although the extrapolation of the remaining work is not.
+            done = max(done, share_done(n_nodes, self.levels, self.n_iter_, self.nnz_, n_iter))
+            residual = self.residual_norms_[-1] * np.sqrt(objective) / self.residual_norms_[0]
+            detail = f"level {level + 1}/{self.levels}, pass {n_iter}, residual {residual:.3f}"
+            progress(Progress("levels", done, detail))
+
+        return on_pass
+
+    def _check_parameters(self, graph: Graph) -> ConnectivityMatrix:
+        """Raise ParameterError if a parameter is out of range; else return the connectivity matrix."""
+        for name in ("dimensions", "levels", "max_iter"):
+            check_integer(name, getattr(self, name), 1)
+        check_number("tol", self.tol, 0)
+        check_dtype("dtype", self.dtype)
+        if self.threads is not None:
+            check_integer("threads", self.threads, 1)
+        MemoryBudget.within(self.memory_limit)
+        matrix = as_connectivity(self.connectivity, self.window)
+        matrix.check()
+        self._check_width(graph)
+        return matrix
+
+    def _check_width(self, graph: Graph) -> None:
+        if self.dimensions % self.levels:
+            raise ParameterError(
+                "dimensions must be a multiple of levels, so that all levels have the same width; got "
+                f"dimensions={self.dimensions} and levels={self.levels}"
+            )
+        width = self.dimensions // self.levels
+        if graph.n_nodes < width:
+            raise ParameterError(
+                f"the width of a level is {width} (dimensions={self.dimensions} over levels={self.levels}) but the "
+                f"graph has only {graph.n_nodes} nodes; lower dimensions or raise levels"
+            )
+
+    def _open_checkpoint(self, graph: Graph, seed: int) -> CheckpointFolder | None:
+        if self.checkpoint is None:
+            return None
+        checkpoint = self.checkpoint
+        if not isinstance(checkpoint, Checkpoint):
+            checkpoint = Checkpoint(checkpoint)
+        run = {"version": version("boostne"), "graph": graph.fingerprint(), **self.result_parameters()}
+        return checkpoint.open({**run, "random_state": seed})
+
+    def _reorder(
+        self, graph: Graph, matrix: ConnectivityMatrix, progress: ProgressCallback = silent
+    ) -> ReorderedGraph:
+        return reorder(graph, reorderable=matrix.reorderable, threads=self.threads, progress=progress)
+
+    def _job(
+        self,
+        reordered: ReorderedGraph,
+        matrix: ConnectivityMatrix,
+        seed: int,
+        checkpoint: CheckpointFolder | None = None,
+        progress: ProgressCallback = silent,
+    ) -> Job:
+        work = self._workload(reordered.graph)
+        return Job(reordered, matrix, work, seed, self.memory_limit, checkpoint, progress)
+
+    def _workload(self, graph: Graph) -> Workload:
+        return Workload(
+            n_nodes=graph.n_nodes,
+            levels=self.levels,
+            components=self.dimensions // self.levels,
+            max_iter=self.max_iter,
+            dtype=np.dtype(self.dtype),
+            threads=self.threads or available_threads(),
+        )
