@@ -17,6 +17,7 @@ from boostne.graph import Graph
 from boostne.interop import as_graph
 from boostne.matrices.base import matrix_sha256
 from boostne.progress import ProgressCallback, silent
+from boostne.validation import check_dtype, check_integer
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,10 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
 
     capabilities: Capabilities
     embedding_: Embedding
+
+    dimensions: int
+    dtype: Any
+    threads: int | None = None  # of the methods that have this parameter
 
     # Parameters that affect how a fit runs but not its result.
     _execution_parameters: ClassVar[tuple[str, ...]] = ("threads",)
@@ -107,6 +112,12 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
             for name, value in self.get_params(deep=False).items()
             if name not in self._execution_parameters
         }
+
+    def _check_common_parameters(self) -> None:
+        check_integer("dimensions", self.dimensions, 1)
+        check_dtype("dtype", self.dtype)
+        if self.threads is not None:
+            check_integer("threads", self.threads, 1)
 
     def _check_graph(self, X: Any) -> Graph:
         name = type(self).__name__
