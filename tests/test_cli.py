@@ -255,7 +255,11 @@ def test_no_control_characters_without_a_terminal(boostne):
             1,
             ["to_undirected()", "--to-undirected"],
         ),
-        (["embed", "edges.txt", "-o", "x.npz", "--delimiter", ","], 1, ["line 1", "--delimiter names"]),
+        (
+            ["embed", "edges.txt", "-o", "x.npz", "--delimiter", ","],
+            1,
+            ["line 1", "another one with --delimiter"],
+        ),
         (["embed", ".", "-o", "x.npz"], 1, ["directory"]),
         (["embed", "karate", "-o", "x.npz", "--delimiter", ","], 2, ["--delimiter is for files"]),
         (["embde", "edges.txt"], 2, ["'embed'"]),
