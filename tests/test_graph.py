@@ -170,7 +170,7 @@ class TestFromEdges:
 
     @pytest.mark.parametrize("position", [-1, 2])
     def test_positions_out_of_range_raise(self, position):
-        with pytest.raises(GraphError, match=f"target must hold positions in the 2 nodes, got {position}"):
+        with pytest.raises(GraphError, match=f"target must contain positions in the 2 nodes, got {position}"):
             Graph.from_indices(["a", "b"], np.array([0, 1]), np.array([1, position]))
 
     def test_a_sum_of_weights_that_overflows_raises(self):
