@@ -332,7 +332,7 @@ def test_interrupted_run_resumes(tmp_path, how, uninterrupted):
     _, told = process.communicate(timeout=60)
     assert process.returncode == (130 if how == signal.SIGINT else -how), told
     if how == signal.SIGINT:
-        assert "the same command goes on from there" in told
+        assert "run the same command again to resume" in told
     assert not (tmp_path / "out" / "scores.csv").exists()
     kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").glob("[!.]*.json")}
     assert 2 <= len(kept) < 8
