@@ -40,7 +40,7 @@ _DEEPWALK, _NODE2VEC = ("deepwalk",), ("node2vec",)
 # Flag, kind, the methods and the matrices that it belongs to, and the help text.
 _GENERAL = (
     _option("--dimensions", int, METHOD_NAMES, (),
-            "Length of a vector: a multiple of --levels for boostne and of --steps for grarep, even for hope and line."),
+            "Vector length: a multiple of --levels for boostne and of --steps for grarep; even for hope and line."),
     _option("--dtype", ["float32", "float64"], METHOD_NAMES, (), "Precision of the vectors."),
     _option("--seed", int, METHOD_NAMES, (),
             "Random seed. The same seed gives the same vectors, bit for bit, with any number of threads.",
@@ -73,7 +73,7 @@ _MATRIX = (
             f"Matrix to factorize: {', '.join(MATRIX_NAMES)}. node2vec suits small graphs.", metavar="NAME"),
     _option("--window", int, _WALKS, _WALK_MATRICES,
             "Longest distance on a random walk at which two nodes form a pair."),
-    _option("--negative", number, _SAMPLED, (*_WALK_MATRICES, "line"),
+    _option("--negative", number, _SAMPLED, ("deepwalk", "node2vec", "line", "grarep"),
             "Number of negative samples per pair; an integer for --method. In a matrix, larger values leave fewer "
             "entries."),
     _option("--p", float, _NODE2VEC, _NODE2VEC, "Return parameter: large values keep walks from going back."),
