@@ -1,17 +1,25 @@
-# Everything a developer types. Each target sets up what it needs; nothing outside this folder is touched, except
-# that `make test` installs Debian's Chromium where it can and there is none.
+# Development tasks. Each target installs what it needs into .venv; the only change outside this folder is that
+# `make test` installs Debian's Chromium when no browser is found and the user may install packages.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SETUP := $(VENV)/.installed
 TEST_SETUP := $(VENV)/.installed-dev
+MODULES := $(VENV)/.modules
 BROWSER := $(VENV)/.browser
-NATIVE := CMakeLists.txt $(wildcard src/boostne/kernels/native/*)
+NATIVE := $(wildcard $(addprefix src/boostne/kernels/native/*.,cpp h inl))
 
-.PHONY: demo test lint types format bench bench-scale results clean
+.PHONY: demo test quick lint types format bench bench-scale results clean FORCE
 
-$(SETUP): pyproject.toml $(NATIVE)
-	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+# An editable install maps each module to its file when it is installed: reinstall if a module was added, moved or
+# removed. This file is rewritten only when the list changes.
+$(MODULES): FORCE
+	@mkdir -p $(VENV)
+	@find src -name '*.py' | LC_ALL=C sort > $@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+$(SETUP): pyproject.toml CMakeLists.txt $(NATIVE) $(MODULES)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=24"
 	$(BIN)/python -m pip install --quiet --editable ".[dask,io,report,viz]"
 	touch $@
@@ -20,19 +28,30 @@ $(TEST_SETUP): $(SETUP) requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --requirement requirements-dev.txt
 	touch $@
 
-# The path of a Chromium. Without one its tests are skipped, or fail where CI promises it.
+# Path of a Chromium. Without one, browser tests are skipped (or fail if CI=true).
 $(BROWSER): scripts/install-browser $(TEST_SETUP)
 	scripts/install-browser > $@ || rm $@
 
 demo: $(SETUP)
 	$(BIN)/boostne demo
 
+# All checks and tests, with the branch coverage of src.
 test: lint types $(BROWSER)
-	$(BIN)/python -m pytest
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
+# The tests that take little time, without coverage.
+quick: $(TEST_SETUP)
+	$(BIN)/python -m pytest -m "not slow"
 
 lint: $(TEST_SETUP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(NATIVE)
+	$(BIN)/codespell
+	$(BIN)/lint-imports
 
 types: $(TEST_SETUP)
 	$(BIN)/mypy
@@ -40,16 +59,17 @@ types: $(TEST_SETUP)
 format: $(TEST_SETUP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(NATIVE)
 
 bench: $(TEST_SETUP)
 	$(BIN)/python -m benchmarks
 
-# Some hours; what is already computed stays in the user's cache, and a stopped run goes on from there.
-results: $(SETUP)
-	$(BIN)/boostne reproduce --out results
-
 bench-scale: $(TEST_SETUP)
 	$(BIN)/python -m benchmarks scale
 
+# Takes hours. Finished parts are cached in the user's cache folder, so an interrupted run can be resumed.
+results: $(SETUP)
+	$(BIN)/boostne reproduce --out results
+
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage*

@@ -1,1 +1,1 @@
-"""What boostne takes and gives, measured: equality first, then time and memory, as ratios within one run."""
+"""Benchmarks: check equality of results first, then measure time and memory, as ratios within one run."""

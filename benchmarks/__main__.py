@@ -19,16 +19,16 @@ NAMES = (
     "skipgram",
     "baselines",
 )
-ON_DEMAND = ("scale", "cluster", "gpu")  # too long to be run with the others, or not for every machine
+ON_DEMAND = ("scale", "cluster", "gpu")  # take long, or need special hardware
 
 
 def main() -> None:
-    """Run the benchmarks asked for, in order."""
+    """Run the requested benchmarks in order."""
     names = sys.argv[1:] or NAMES
     known = (*NAMES, *ON_DEMAND)
     unknown = set(names) - set(known)
     if unknown:
-        sys.exit(f"no such benchmark: {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+        sys.exit(f"unknown benchmark: {', '.join(sorted(unknown))}; choose from {', '.join(known)}")
     find_data()
     for name in names:
         import_module(f"benchmarks.{name}").run()

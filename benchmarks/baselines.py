@@ -1,6 +1,6 @@
-"""The paper's baselines as ours reproduce them: Micro-F1 minus the paper's row, mean over the shares of labels.
+"""Our baselines compared with the paper's: difference of Micro-F1, averaged over training percentages.
 
-It evaluates nothing: ``boostne reproduce`` does, and leaves ``results/scores.csv`` behind.
+Reads ``results/scores.csv``, which ``boostne reproduce`` writes.
 """
 
 import csv
@@ -11,25 +11,25 @@ from typing import Any
 from benchmarks.common import save, show
 
 SCORES = Path(__file__).parents[1] / "results" / "scores.csv"
-ALLOWED = -0.015  # a baseline further below its row in the paper is a defect
+TOLERANCE = -0.015  # a baseline further below the paper is considered a defect
 
 
 def run() -> None:
-    """Show the table, with a mark where a baseline is too weak."""
+    """Show the table and mark baselines that are too weak."""
     if not SCORES.is_file():
         print(f"baselines: no {SCORES}; run `boostne reproduce -o {SCORES.parent}` first")
         return
     with SCORES.open(newline="") as file:
         rows = differences(list(csv.DictReader(file)))
     if not rows:
-        print(f"baselines: {SCORES} has no Micro-F1 beside which the paper has one")
+        print(f"baselines: {SCORES} contains no Micro-F1 that the paper reports")
         return
-    show(f"Micro-F1 minus the paper's, mean over the shares of labels (! is below {ALLOWED})", rows)
-    save("baselines", rows, allowed=ALLOWED)
+    show(f"Micro-F1 minus the paper's, mean over training percentages (! is below {TOLERANCE})", rows)
+    save("baselines", rows, tolerance=TOLERANCE)
 
 
 def differences(scores: list[dict[str, str]]) -> list[dict[str, Any]]:
-    """One row for each method and setting, one column for each data set: the mean difference, marked if too low."""
+    """Return the mean differences, marked if too low: one row per method and setting, one column per data set."""
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for score in scores:
         if score["metric"].startswith("micro") and score["difference"]:
@@ -46,4 +46,4 @@ def _cell(values: list[float]) -> str:
     if not values:
         return ""
     mean = sum(values) / len(values)
-    return f"{mean:+.3f}{' !' if mean < ALLOWED else ''}"
+    return f"{mean:+.3f}{' !' if mean < TOLERANCE else ''}"

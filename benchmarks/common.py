@@ -1,4 +1,4 @@
-"""What all benchmarks share: the machine's description, timing, peak memory in a process of its own, JSON."""
+"""Shared by all benchmarks: description of the machine, timing, peak memory in a separate process, JSON output."""
 
 import ctypes
 import json
@@ -20,17 +20,17 @@ from boostne.kernels import available_threads, instruction_set
 from boostne.reproduction.environment import processor
 
 RESULTS = Path(__file__).parent / "results"
-BESIDE = Path(__file__).parents[2] / "shared" / "datasets"
+SHARED_DATA = Path(__file__).parents[2] / "shared" / "datasets"
 
 
 def find_data() -> None:
-    """Point BOOSTNE_DATA at a folder beside the checkout where it is not set; else data sets are fetched."""
-    if "BOOSTNE_DATA" not in os.environ and BESIDE.is_dir():
-        os.environ["BOOSTNE_DATA"] = str(BESIDE)
+    """If BOOSTNE_DATA is not set, set it to a folder next to the checkout, if that exists; else data are downloaded."""
+    if "BOOSTNE_DATA" not in os.environ and SHARED_DATA.is_dir():
+        os.environ["BOOSTNE_DATA"] = str(SHARED_DATA)
 
 
 def machine() -> dict[str, Any]:
-    """Describe what the figures were measured on."""
+    """Describe the machine of the measurements."""
     return {
         "processor": processor(),
         "cores": available_threads(),
@@ -44,14 +44,14 @@ def machine() -> dict[str, Any]:
 def save(name: str, rows: list[dict[str, Any]], **facts: Any) -> None:
     """Write a benchmark's raw numbers to ``benchmarks/results``."""
     RESULTS.mkdir(exist_ok=True)
-    # What was not measured is null: JSON has no NaN.
+    # JSON has no NaN: missing measurements are null.
     plain = [{key: None if is_nan(value) else value for key, value in row.items()} for row in rows]
     content = {"benchmark": name, "machine": machine(), **facts, "rows": plain}
     (RESULTS / f"{name}.json").write_text(json.dumps(content, indent=1) + "\n")
 
 
 def is_nan(value: Any) -> bool:
-    """Whether a figure is missing."""
+    """Whether a measurement is missing."""
     return isinstance(value, float) and np.isnan(value)
 
 
@@ -71,7 +71,7 @@ def show(title: str, rows: list[dict[str, Any]]) -> None:
 
 
 def timed(function: Callable[[], Any], repeats: int = 1) -> tuple[float, Any]:
-    """Return the median of the seconds that some calls took, and the last result."""
+    """Return the median time of some calls in seconds, and the last result."""
     seconds, result = [], None
     for _ in range(repeats):
         begin = time.perf_counter()
@@ -81,7 +81,11 @@ def timed(function: Callable[[], Any], repeats: int = 1) -> tuple[float, Any]:
 
 
 def peak_memory(function: Callable[..., Any], *arguments: Any) -> tuple[int, Any]:
-    """Run ``function`` in a fresh process: bytes of its peak over what the process held before, and its result."""
+    """Measure peak memory in a new process, beyond what it holds before.
+
+    ``function(*arguments)`` prepares the measurement and returns the function to measure, without arguments.
+    Returns the peak in bytes and the result of that function.
+    """
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()
     process = context.Process(target=_measure, args=(queue, function, arguments))
@@ -93,36 +97,36 @@ def peak_memory(function: Callable[..., Any], *arguments: Any) -> tuple[int, Any
 
 def _measure(queue: Any, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     prepared = function(*arguments)
-    # What was given back while setting up is not held; glibc keeps some of it, which would hide what is taken next.
+    # glibc retains memory freed during preparation, which would hide later allocations.
     ctypes.CDLL(None).malloc_trim(0)
-    before = start_of_peak()
+    before = reset_peak()
     result = prepared()
-    queue.put((peak_so_far() - before, result))
+    queue.put((peak_bytes() - before, result))
 
 
-def start_of_peak() -> int:
-    """Forget this process's peak memory so far, since setting up may have peaked already; returns what it holds."""
+def reset_peak() -> int:
+    """Reset the peak memory of this process to what it holds now, in bytes, and return it."""
     Path("/proc/self/clear_refs").write_text("5")
-    return peak_so_far()
+    return peak_bytes()
 
 
-def peak_so_far() -> int:
-    """Bytes of this process's largest resident memory."""
+def peak_bytes() -> int:
+    """Return the peak resident memory of this process in bytes."""
     status = Path("/proc/self/status").read_text()
     line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
     return int(line.split()[1]) * 1024
 
 
-def graph_of(name: str) -> Graph:
+def dataset_graph(name: str) -> Graph:
     """Return the graph of a data set."""
     return load_dataset(name).graph
 
 
-def graph_named(name: str | int) -> Graph:
-    """Return a data set's graph, or one with so many nodes."""
-    return planted_partition(name).graph if isinstance(name, int) else graph_of(name)
+def load_graph(name: str | int) -> Graph:
+    """Return the graph of a data set, or generate one with the given number of nodes."""
+    return planted_partition(name).graph if isinstance(name, int) else dataset_graph(name)
 
 
 def exact_matrix(name: str) -> sparse.csr_array:
     """Return the exact connectivity matrix of a data set at the paper's settings."""
-    return BoostNE(approximation="exact").connectivity_matrix(graph_of(name))
+    return BoostNE(approximation="exact").connectivity_matrix(dataset_graph(name))

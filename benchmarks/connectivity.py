@@ -1,15 +1,15 @@
-"""Building X: time, and peak memory over the bytes of its CSR arrays; then the same for a whole fit."""
+"""Time and peak memory of building X and of a whole fit, relative to the size of X in CSR format."""
 
 import time
 
-from benchmarks.common import graph_of, peak_memory, save, show
+from benchmarks.common import dataset_graph, peak_memory, save, show
 from boostne import BoostNE
 
 DATASETS = ("cora", "wiki", "ppi", "blogcatalog")
 
 
 def run() -> None:
-    """Measure each in a process of its own."""
+    """Measure each case in a separate process."""
     rows = []
     for name in DATASETS:
         for form in ("exact", "spectral"):
@@ -32,10 +32,10 @@ def run() -> None:
 
 
 def build(name: str, form: str):
-    """Prepare the graph; what comes back builds X and tells seconds, bytes and entries."""
-    graph = graph_of(name)
+    """Return a function that builds X and returns seconds, bytes and entries."""
+    graph = dataset_graph(name)
     model = BoostNE(approximation=form)
-    model.estimate(graph)  # loads the kernels and what they need
+    model.estimate(graph)  # loads kernels and imports
 
     def work():
         begin = time.perf_counter()
@@ -47,8 +47,8 @@ def build(name: str, form: str):
 
 
 def fit(name: str, form: str):
-    """Prepare the graph; what comes back fits and tells the seconds."""
-    graph = graph_of(name)
+    """Return a function that fits and returns the seconds."""
+    graph = dataset_graph(name)
     model = BoostNE(approximation=form)
     model.estimate(graph)
 

@@ -1,4 +1,4 @@
-"""What a user waits for: the import, the demo, reading a million edges."""
+"""Everyday latencies: import, demo, reading a million edges."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ REPEATS = 5
 
 
 def run() -> None:
-    """Time each as a user would meet it."""
+    """Time each as a user would experience it."""
     rows = [
         {"what": "import boostne, beyond numpy + scipy", "seconds": import_seconds()},
         {"what": "boostne --version", "seconds": command_seconds("--version")},
@@ -24,12 +24,12 @@ def run() -> None:
         {"what": "read 1 M edges, integer ids", "seconds": reading_seconds("{}")},
         {"what": "read 1 M edges, string ids", "seconds": reading_seconds("user-{}")},
     ]
-    show("Everyday waits", rows)
+    show("Everyday latencies", rows)
     save("everyday", rows)
 
 
 def import_seconds() -> float:
-    """Seconds of ``import boostne`` in a process that has numpy and scipy.sparse already."""
+    """Return the seconds of ``import boostne`` after numpy and scipy.sparse are imported."""
     code = (
         "import numpy, scipy, scipy.sparse, time; begin = time.perf_counter(); import boostne; "
         "print(time.perf_counter() - begin)"
@@ -39,20 +39,20 @@ def import_seconds() -> float:
 
 
 def command_seconds(*arguments: str) -> float:
-    """Seconds of a boostne command."""
+    """Return the seconds of a boostne command."""
     command = [sys.executable, "-m", "boostne", *arguments]
     return timed(lambda: subprocess.run(command, check=True, capture_output=True), REPEATS)[0]
 
 
 def demo_seconds() -> float:
-    """Seconds of the demo, files included."""
+    """Return the seconds of the demo, including its files."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "boostne", "demo", "-o", folder]
         return timed(lambda: subprocess.run(command, check=True, capture_output=True))[0]
 
 
 def reading_seconds(pattern: str) -> float:
-    """Seconds from a text file with random edges to a Graph."""
+    """Return the seconds to read a Graph from a text file with random edges."""
     ends = np.random.default_rng(0).integers(NODES, size=(EDGES, 2))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "edges.txt"

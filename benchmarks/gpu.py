@@ -1,7 +1,7 @@
-"""The GPU engine beside the local one on the same machine: the same results first, then time and memory.
+"""The CUDA engine compared with the local one on the same machine: equality of results, then time and memory.
 
-``python -m benchmarks gpu``; needs a GPU. Seconds are medians of calls after the first one in the process, which
-compiles the kernels; X starts from the graph on the host, and the levels end with U and V there.
+``python -m benchmarks gpu`` requires a GPU. Times are medians of calls after a warm-up, which compiles the kernels,
+from the graph on the host to U and V on the host.
 """
 
 import time
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common import graph_of, save, show, timed
+from benchmarks.common import dataset_graph, save, show, timed
 from boostne import BoostNE, Graph, evaluate, load_dataset
 from boostne.factorization import LocalEngine
 from boostne.factorization.boosting import Level, Settings, boost, random_start
@@ -22,7 +22,7 @@ DATASET = "blogcatalog"
 LARGE_NODES, LARGE_EDGES = 100_000, 500_000
 TRAIN = (10, 50, 90)
 REPEATS = 7
-SAME_NORM = 1e-4  # relative difference of residual norms between the engines
+NORM_RTOL = 1e-4  # of residual norms between the engines
 SETTINGS = {"window": 10, "negative": 1.0, "dtype": "float32"}
 
 
@@ -30,7 +30,7 @@ def run() -> None:
     """Check, then measure."""
     import torch
 
-    graph = graph_of(DATASET)
+    graph = dataset_graph(DATASET)
     first_call = timed(lambda: on_gpu(graph))[0]
     difference = check(graph)
     rows = [*compare(graph), *fits(graph)]
@@ -39,11 +39,11 @@ def run() -> None:
     passes = one_pass(graph, bandwidth)
     show(f"One pass over R; copying runs at {bandwidth / 1e12:.2f} TB/s", passes)
     large = [large_graph()]
-    show("A generated graph", large)
+    show("Generated graph", large)
     scores = f1(graph)
     show("Micro-F1", scores)
     facts = {
-        "card": torch.cuda.get_device_name(),
+        "gpu": torch.cuda.get_device_name(),
         "torch": torch.__version__,
         "copy_bytes_per_s": bandwidth,
         "first_call_s": first_call,
@@ -53,30 +53,30 @@ def run() -> None:
 
 
 def check(graph: Graph) -> float:
-    """Stop unless the engines agree, and the GPU with itself; returns how far residual norms differ, relatively."""
+    """Exit unless the engines agree and the GPU is deterministic; returns the relative difference of residual norms."""
     local, cuda, again = on_local(graph)[2], on_gpu(graph)[2], on_gpu(graph)[2]
     difference = max(abs(b.residual_norm / a.residual_norm - 1) for a, b in zip(local, cuda, strict=True))
-    if difference > SAME_NORM or [level.n_iter for level in local] != [level.n_iter for level in cuda]:
+    if difference > NORM_RTOL or [level.n_iter for level in local] != [level.n_iter for level in cuda]:
         raise SystemExit(f"the engines differ: residual norms by {difference:.2g}")
     for other, same in zip(cuda, again, strict=True):
         if not (np.array_equal(other.U, same.U) and np.array_equal(other.V, same.V)):
             raise SystemExit("two runs on the GPU differ")
-    engine = built(graph)
+    engine = loaded_engine(graph)
     for level in cuda:
         engine.replay(level.U, level.V)
     if engine.nnz != cuda[-1].nnz or engine.norm2**0.5 != cuda[-1].residual_norm:
-        raise SystemExit("replayed levels leave another residual")
+        raise SystemExit("replayed levels give a different residual")
     return difference
 
 
 def compare(graph: Graph) -> list[dict[str, Any]]:
-    """Seconds of X and of the levels on both engines."""
+    """Return the seconds of X and of the levels on both engines."""
     theirs, ours = (median_of(run, graph) for run in (on_local, on_gpu))
     return [row(*of) for of in zip(("exact X", "8 levels", "both"), ours, theirs, strict=True)]
 
 
 def fits(graph: Graph) -> list[dict[str, Any]]:
-    """Seconds of whole fits."""
+    """Return the seconds of whole fits."""
     rows = []
     for form, repeats in (("exact", REPEATS), ("spectral", 1)):
         seconds = []
@@ -89,42 +89,42 @@ def fits(graph: Graph) -> list[dict[str, Any]]:
 
 
 def row(what: str, gpu_s: float, local_s: float) -> dict[str, Any]:
-    """One line of the table."""
+    """Return a row of the table."""
     return {"what": what, "gpu_s": gpu_s, "local_s": local_s, "ratio": local_s / gpu_s}
 
 
 def median_of(run: Callable[[Graph], tuple[float, float, list[Level]]], graph: Graph) -> tuple[float, ...]:
-    """Medians of the seconds of X, of the levels and of both."""
+    """Return the median seconds of X, of the levels and of both."""
     run(graph)
     seconds = np.array([run(graph)[:2] for _ in range(REPEATS)])
     return tuple(np.median(np.column_stack([seconds, seconds.sum(1)]), axis=0).tolist())
 
 
 def on_local(graph: Graph) -> tuple[float, float, list[Level]]:
-    """Seconds of X, seconds of the levels, and these."""
+    """Return the seconds of X, the seconds of the levels, and the levels."""
     begin = time.perf_counter()
     X = exact_deepwalk(WalkColumns(graph, **SETTINGS))
     middle = time.perf_counter()
     engine = LocalEngine()
     engine.load(X)
-    levels = boosted(engine)
+    levels = run_levels(engine)
     return middle - begin, time.perf_counter() - middle, levels
 
 
 def on_gpu(graph: Graph) -> tuple[float, float, list[Level]]:
-    """Seconds of X, seconds of the levels, and these."""
+    """Return the seconds of X, the seconds of the levels, and the levels."""
     import torch
 
     begin = time.perf_counter()
-    engine = built(graph)
+    engine = loaded_engine(graph)
     torch.cuda.synchronize()
     middle = time.perf_counter()
-    levels = boosted(engine)
+    levels = run_levels(engine)
     return middle - begin, time.perf_counter() - middle, levels
 
 
-def built(graph: Graph, dense_share: float | None = None) -> Any:
-    """Return the GPU's engine with the exact X."""
+def loaded_engine(graph: Graph, dense_share: float | None = None) -> Any:
+    """Return a CUDA engine that holds the exact X."""
     from boostne.factorization.cuda.engine import DENSE_SHARE, CudaEngine
     from boostne.matrices.deepwalk.device import ExactRows
 
@@ -133,27 +133,27 @@ def built(graph: Graph, dense_share: float | None = None) -> Any:
     return engine
 
 
-def boosted(engine: Any) -> list[Level]:
-    """Return eight levels of sixteen."""
+def run_levels(engine: Any) -> list[Level]:
+    """Return eight levels of sixteen dimensions."""
     model = BoostNE()
     settings = Settings(model.dimensions // model.levels, model.tol, model.max_iter, INNER_SWEEPS)
     return list(boost(engine, settings, model.levels, random_start(0, engine, settings.components)))
 
 
 def one_pass(graph: Graph, bandwidth: float) -> list[dict[str, Any]]:
-    """Seconds of the pass over R in either storage, and the share of the bandwidth that reading R takes of it.
+    """Time the pass over R, stored densely and sparsely, and return the fraction of the bandwidth it achieves.
 
-    R is read twice in a pass. The products alone leave out the HALS sweeps and the sums.
+    R is read twice per pass. "both products" excludes the HALS sweeps and the sums.
     """
     import torch
 
     rows = []
     for storage, share in (("dense", 0.0), ("sparse", 2.0)):
-        engine = built(graph, share)
+        engine = loaded_engine(graph, share)
         context = engine.begin(random_start(0, engine, 16)(0))
         n, m = engine.shape
         size = n * m * 4 if storage == "dense" else engine.nnz * 8
-        (block,) = engine._blocks
+        (block,) = engine._blocks  # noqa: SLF001  to time its products alone
         P = torch.zeros(block.parts, n, 16, device=engine.device)
         C = torch.zeros(block.transposed_parts, m, 16, device=engine.device)
 
@@ -181,7 +181,7 @@ def one_pass(graph: Graph, bandwidth: float) -> list[dict[str, Any]]:
 
 
 def copy_bandwidth() -> float:
-    """Bytes read and written per second by a large copy on the card."""
+    """Return the bytes read and written per second by a large copy on the GPU."""
     import torch
 
     source = torch.rand(1 << 30, device="cuda")
@@ -190,7 +190,7 @@ def copy_bandwidth() -> float:
 
 
 def on_device(work: Callable[[], Any], repeats: int = 20) -> float:
-    """Median of the seconds that the card needs."""
+    """Return the median seconds on the GPU."""
     import torch
 
     seconds = []
@@ -200,13 +200,13 @@ def on_device(work: Callable[[], Any], repeats: int = 20) -> float:
         work()
         end.record()
         end.synchronize()
-        if i >= 3:  # compiled and recorded by then
+        if i >= 3:  # after compilation and graph capture
             seconds.append(begin.elapsed_time(end) / 1e3)
     return float(np.median(seconds))
 
 
 def large_graph() -> dict[str, Any]:
-    """X and the levels of a graph whose X has a thousand million entries."""
+    """Time X and the levels of a graph whose X has about a billion entries."""
     import torch
 
     rng = np.random.default_rng(0)
@@ -229,7 +229,7 @@ def large_graph() -> dict[str, Any]:
 
 
 def f1(graph: Graph) -> list[dict[str, Any]]:
-    """Micro-F1 of both engines' vectors on the same ten splits."""
+    """Return Micro-F1 of both engines on the same ten splits."""
     labels = load_dataset(DATASET).labels
     rows = []
     for engine in ("local", "cuda"):

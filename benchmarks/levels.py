@@ -1,6 +1,6 @@
-"""Eight levels of sixteen, ours against scikit-learn's NMF: the same X, the same residuals in between.
+"""Eight levels of sixteen dimensions, compared with scikit-learn's NMF on the same X with the same deflation.
 
-scikit-learn gets X as CSR, on which it is quicker than on the same matrix as a dense array.
+scikit-learn gets X in CSR format, on which it is faster than on the same matrix as a dense array.
 """
 
 import warnings
@@ -15,17 +15,17 @@ from boostne.models.boostne import INNER_SWEEPS, BoostNE
 
 DATASETS = ("cora", "ppi", "blogcatalog")
 LEVELS, WIDTH = 8, 16
-TIGHT = 5e-5  # beside our default: about as close to the optimum as scikit-learn's tol of 1e-4
+TIGHT_TOL = 5e-5  # converges about as far as scikit-learn with tol=1e-4
 
 
 def run() -> None:
-    """Compare on each data set; residuals count as much as seconds."""
+    """Compare time and residuals on each data set."""
     rows = []
     for name in DATASETS:
         X = exact_matrix(name)
         norm = float(np.linalg.norm(X.data))
         their_seconds, theirs = timed(lambda X=X: scikit_learn(X))
-        for tol in (BoostNE().tol, TIGHT):
+        for tol in (BoostNE().tol, TIGHT_TOL):
             our_seconds, (levels, entries) = timed(lambda X=X, tol=tol: ours(X, tol), 3)
             rows.append(
                 {
@@ -64,7 +64,7 @@ def scikit_learn(X: sparse.csr_array) -> float:
     for _ in range(LEVELS):
         model = NMF(WIDTH, solver="cd", tol=1e-4, max_iter=200, random_state=0)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it may run into max_iter, which is part of the setting
+            warnings.simplefilter("ignore")  # reaching max_iter is expected
             W = model.fit_transform(R)
         R = deflated(R, W, model.components_)
     return float(np.linalg.norm(R.data))
@@ -74,7 +74,7 @@ def deflated(R: sparse.csr_array, W: np.ndarray, H: np.ndarray) -> sparse.csr_ar
     """Return ``max(R - W H, 0)``."""
     rows = np.repeat(np.arange(R.shape[0]), np.diff(R.indptr))
     product = np.empty_like(R.data)
-    for at in range(0, R.nnz, 1 << 20):  # in pieces: W[rows] for all of them would not fit
+    for at in range(0, R.nnz, 1 << 20):  # in chunks: W[rows] for all entries would not fit
         part = slice(at, at + (1 << 20))
         product[part] = np.einsum("ij,ij->i", W[rows[part]], H.T[R.indices[part]])
     left = R.copy()

@@ -1,11 +1,11 @@
-"""The estimate of peak memory against what a fit takes, on six graphs, and limits against what is kept of them."""
+"""Estimated and measured peak memory of fits, and whether memory limits are respected."""
 
-from benchmarks.common import graph_named, peak_memory, peak_so_far, save, show
+from benchmarks.common import load_graph, peak_bytes, peak_memory, save, show
 from boostne import BoostNE
 from boostne.errors import MemoryLimitError
 from boostne.memory import parse_bytes
 
-# A data set or a number of nodes to generate, and how X is asked for.
+# Data set or number of nodes to generate, and parameters of X.
 CASES = (
     ("ppi", {"approximation": "exact"}),
     ("blogcatalog", {"approximation": "exact"}),
@@ -15,7 +15,7 @@ CASES = (
     (100_000, {"approximation": "push"}),
     (300_000, {"approximation": "push"}),
 )
-# A graph, the limit, and how X is asked for.
+# Data set or number of nodes, limit, and parameters of X.
 LIMITS = (
     ("blogcatalog", "2GB", {"approximation": "spectral"}),
     ("blogcatalog", "2GB", {"approximation": "push"}),
@@ -28,21 +28,21 @@ LIMITS = (
 
 
 def run() -> None:
-    """Measure each in a process of its own."""
+    """Measure each case in a separate process."""
     rows = estimates()
-    show("Peak memory beyond what is held before (d = 128, k = 8, T = 10)", rows)
-    limits = [kept(*case) for case in LIMITS]
-    show("Peak memory of the whole process, and what was allowed", limits)
+    show("Peak memory beyond what the process held before (d = 128, k = 8, T = 10)", rows)
+    limits = [limited(*case) for case in LIMITS]
+    show("Peak memory of the whole process, and its limit", limits)
     save("memory", rows, limits=limits)
 
 
 def estimates() -> list[dict]:
-    """Compare estimates with what fits take."""
+    """Compare estimates with measurements."""
     rows = []
     for name, options in CASES:
         peak, _ = peak_memory(fit, name, options)
-        # Not where the peak is measured: what an estimate took and gave back would count as held before.
-        expected = model(options).estimate(graph_named(name))
+        # In this process: memory freed by the estimate would distort the measurement.
+        expected = model(options).estimate(load_graph(name))
         rows.append(
             {
                 "graph": str(name),
@@ -55,33 +55,33 @@ def estimates() -> list[dict]:
     return rows
 
 
-def kept(name: str | int, limit: str, options: dict) -> dict:
-    """Fit within a limit; returns what became of it."""
+def limited(name: str | int, limit: str, options: dict) -> dict:
+    """Fit with a memory limit; returns the form of X and the peak."""
     _, (form, peak) = peak_memory(fit_within, name, limit, options)
     row = {"graph": str(name), "limit_MB": parse_bytes("limit", limit) / 1e6, "form": form}
-    return row | {"peak_MB": peak / 1e6, "kept": str(peak <= parse_bytes("limit", limit))}
+    return row | {"peak_MB": peak / 1e6, "within_limit": str(peak <= parse_bytes("limit", limit))}
 
 
 def fit_within(name: str | int, limit: str, options: dict):
-    """Prepare the graph; what comes back fits, or is refused, and tells the peak."""
-    graph = graph_named(name)
+    """Return a function that fits, or is refused, and returns the outcome and the peak."""
+    graph = load_graph(name)
 
     def work() -> tuple[str, int]:
         try:
             fitted = model({"memory_limit": limit, **options}).fit(graph)
         except MemoryLimitError as error:
-            return str(error), peak_so_far()
-        return f"{fitted.approximation_}, {fitted.nnz_[0]:,} entries", peak_so_far()
+            return str(error), peak_bytes()
+        return f"{fitted.approximation_}, {fitted.nnz_[0]:,} entries", peak_bytes()
 
     return work
 
 
 def fit(name: str | int, options: dict):
-    """Prepare the graph; what comes back fits."""
-    graph = graph_named(name)
+    """Return a function that fits."""
+    graph = load_graph(name)
     return lambda: bool(model(options).fit(graph))
 
 
 def model(options: dict) -> BoostNE:
-    """Three passes a level: memory does not depend on their number, and time does."""
+    """Return a model with three passes per level: their number affects time, but not memory."""
     return BoostNE(max_iter=3, **options)

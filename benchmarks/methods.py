@@ -1,13 +1,13 @@
-"""Every matrix method on blogcatalog at d = 128: seconds, and peak memory over the graph.
+"""All matrix methods on blogcatalog at d = 128: time, and peak memory beyond the graph.
 
-Beside them the peers that install today, with the same d: scikit-network's Spectral and SVD.
+Compared with scikit-network's Spectral and SVD at the same d.
 """
 
 import time
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.common import graph_of, peak_memory, save, show
+from benchmarks.common import dataset_graph, peak_memory, save, show
 from boostne.models import METHODS
 
 DATASET, DIMENSIONS = "blogcatalog", 128
@@ -26,7 +26,7 @@ PEERS = ("Spectral", "SVD")
 
 
 def run() -> None:
-    """Fit each in a process of its own."""
+    """Fit each in a separate process."""
     rows = []
     for name, options in OURS:
         peak, seconds = peak_memory(our_fit, name, options)
@@ -45,17 +45,17 @@ def _row(method: str, seconds: float, peak: int) -> dict[str, Any]:
 
 
 def our_fit(name: str, options: dict[str, Any]) -> Callable[[], float]:
-    """Prepare the graph; what comes back fits one of our methods and tells the seconds."""
-    graph = graph_of(DATASET)
+    """Return a function that fits one of our methods and returns the seconds."""
+    graph = dataset_graph(DATASET)
     return lambda: _seconds(lambda: METHODS[name](DIMENSIONS, **options).fit(graph))
 
 
 def peer_fit(name: str) -> Callable[[], float]:
-    """Do the same for an embedding of scikit-network."""
+    """Return the same for an embedding of scikit-network."""
     from scipy import sparse
     from sknetwork import embedding
 
-    adjacency = sparse.csr_matrix(graph_of(DATASET).adjacency)
+    adjacency = sparse.csr_matrix(dataset_graph(DATASET).adjacency)
     return lambda: _seconds(lambda: getattr(embedding, name)(DIMENSIONS).fit(adjacency))
 
 

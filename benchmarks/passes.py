@@ -1,4 +1,4 @@
-"""The fused pass over blogcatalog's exact X: nanoseconds per non-zero, for each width and instruction set."""
+"""Fused pass over blogcatalog's exact X: nanoseconds per nonzero, by width and instruction set."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ REPEATS = 15
 
 
 def run() -> None:
-    """Check every instruction set against the first, then time it."""
+    """Check and time every available instruction set."""
     X = exact_matrix("blogcatalog")
     rows = []
     for name in ("avx512", "avx2", "baseline"):
@@ -25,12 +25,12 @@ def run() -> None:
         rows.append(
             {"instruction_set": name, **{f"d_s={width}": measure(X, kernels, width) for width in WIDTHS}}
         )
-    show("Fused pass, blogcatalog's exact X: ns per non-zero (median)", rows)
+    show("Fused pass, blogcatalog's exact X: ns per nonzero (median)", rows)
     save("passes", rows, nnz=int(X.nnz), repeats=REPEATS)
 
 
 def measure(X, kernels, width: int) -> float:
-    """Nanoseconds per non-zero of one pass, after comparing its result with the plain product."""
+    """Return the nanoseconds per nonzero of one pass, after checking its result against SciPy's product."""
     engine = LocalEngine(kernels)
     engine.load(X)
     context = engine.begin(random_start(0, engine, width)(0))

@@ -1,4 +1,4 @@
-"""What other libraries are asked to do, where more than one benchmark asks it."""
+"""Other libraries that several benchmarks compare with."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 
 def gensim_deepwalk(walks: Iterable[list[int]], n_nodes: int, dimensions: int, threads: int) -> NDArray[Any]:
-    """Vectors of the nodes by gensim's skip-gram, at DeepWalk's settings."""
+    """Return node vectors from gensim's skip-gram with DeepWalk's parameters."""
     from gensim.models import Word2Vec
 
     settings = {"vector_size": dimensions, "window": 10, "sg": 1, "negative": 5, "epochs": 1, "alpha": 0.025}

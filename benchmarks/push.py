@@ -1,4 +1,4 @@
-"""The pruned X against the exact one, and against path sampling with as many entries: time, and Micro-F1."""
+"""Pruned X compared with the exact X and with path sampling of the same size: time and Micro-F1."""
 
 import time
 
@@ -12,12 +12,12 @@ DATASETS = ("cora", "wiki", "ppi", "blogcatalog")
 TRAIN = (10, 50, 90)
 REPEATS = 10
 WINDOW = 10
-BATCH = 1 << 20  # paths drawn at a time
+BATCH = 1 << 20  # paths sampled at a time
 MAX_PATHS = 1 << 30
 
 
 def run() -> None:
-    """Embed each network through each X and score."""
+    """Embed and score each network with each X."""
     rows = []
     for name in DATASETS:
         data = load_dataset(name)
@@ -35,13 +35,13 @@ def run() -> None:
                 begin = time.perf_counter()
                 sampled = sampled_paths(data.graph, X.nnz, np.random.default_rng(0))
                 seconds = time.perf_counter() - begin
-                rows.append(scored(data, f"paths, as many as {label}", sampled, seconds, None))
-    show("X pruned by forward push, and sampled by paths: entries, seconds, Micro-F1", rows)
-    save("push", rows, repeats=REPEATS, note="paths are drawn by NumPy, pushed rows by compiled code")
+                rows.append(scored(data, f"paths, same size as {label}", sampled, seconds, None))
+    show("X pruned by forward push, and X from sampled paths: entries, seconds, Micro-F1", rows)
+    save("push", rows, repeats=REPEATS, note="paths are sampled by NumPy, push is compiled")
 
 
 def scored(data, label: str, X: sparse.csr_array, seconds: float, epsilon: float | None) -> dict:
-    """Boost X and return a row of the table."""
+    """Factorize X and return a row of the table."""
     model = BoostNE(connectivity=X).fit(data.graph)
     scores = evaluate(model.embedding_, data.labels, train=TRAIN, repeats=REPEATS)
     row = {"dataset": data.name, "form": label, "epsilon": epsilon or 0.0, "entries": int(X.nnz)}
@@ -52,11 +52,10 @@ def scored(data, label: str, X: sparse.csr_array, seconds: float, epsilon: float
 
 
 def sampled_paths(graph: Graph, entries: int, rng: np.random.Generator) -> sparse.csr_array:
-    """DeepWalk's X from sampled paths, as NetSMF and LightNE estimate it, until it has so many entries.
+    """Estimate DeepWalk's X from sampled paths, like NetSMF and LightNE, until it has a number of entries.
 
     A path of r steps, r uniform in 1 … T, through a uniform edge joins i and j with probability
-    ``(1/T) Σ_r d_i S^r_ij / vol(G)``; so ``vol(G)² / (b d_i d_j)`` times its frequency estimates what X is the
-    logarithm of.
+    ``(1/T) Σ_r d_i S^r_ij / vol(G)``; so ``vol(G)² / (b d_i d_j)`` times its frequency estimates ``exp(X_ij)``.
     """
     n, degrees = graph.n_nodes, graph.degrees
     counts = sparse.csr_array((n, n))
@@ -77,12 +76,12 @@ def sampled_paths(graph: Graph, entries: int, rng: np.random.Generator) -> spars
 
 
 def path_ends(graph: Graph, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw a batch of paths; returns their ends."""
+    """Sample a batch of paths; returns their ends."""
     A = graph.adjacency
     edge = rng.integers(A.nnz, size=BATCH)
     ends = [np.searchsorted(A.indptr, edge, side="right") - 1, A.indices[edge].astype(np.int64)]
     length = rng.integers(1, WINDOW + 1, size=BATCH)
-    before = rng.integers(0, length)  # steps that the edge has before it, out of length - 1
+    before = rng.integers(0, length)  # steps before the edge, out of length - 1
     for end, steps in zip(ends, (before, length - 1 - before), strict=True):
         for step in range(WINDOW):
             going = np.flatnonzero(steps > step)

@@ -1,4 +1,4 @@
-"""Residuals and node classification at the paper's settings: OneVsRest liblinear, C = 1, top-k rule, ten splits."""
+"""Residuals and node classification with the paper's protocol: one-vs-rest liblinear, C = 1, top-k rule, ten splits."""
 
 from benchmarks.common import save, show
 from boostne import BoostNE, evaluate, load_dataset
@@ -8,7 +8,7 @@ TRAIN = (10, 50, 90)
 
 
 def run() -> None:
-    """Embed with both forms of X and score."""
+    """Embed and score with both forms of X."""
     rows = []
     for name in DATASETS:
         data = load_dataset(name)

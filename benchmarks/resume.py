@@ -1,4 +1,4 @@
-"""A run killed at random moments and started again: whether it ends with the bits of one that was left alone."""
+"""Runs killed at a random time and resumed: whether they give the same bits as an uninterrupted run."""
 
 import random
 import subprocess
@@ -19,44 +19,44 @@ LEVELS = 8
 
 
 def run() -> None:
-    """Kill ten runs, each once."""
+    """Kill and resume ten runs, each once."""
     rng = random.Random(0)
     with tempfile.TemporaryDirectory() as folder:
-        whole, expected = left_alone(Path(folder) / "whole.npz")
-        rows = [killed(Path(folder) / str(i), rng.uniform(0, whole), expected) for i in range(KILLS)]
-    show(f"{GRAPH}: killed once, started again (whole run: {whole:.1f} s)", rows)
-    save("resume", rows, graph=GRAPH, whole_s=whole)
+        duration, expected = uninterrupted(Path(folder) / "uninterrupted.npz")
+        rows = [killed(Path(folder) / str(i), rng.uniform(0, duration), expected) for i in range(KILLS)]
+    show(f"{GRAPH}: killed once and resumed (uninterrupted run: {duration:.1f} s)", rows)
+    save("resume", rows, graph=GRAPH, uninterrupted_s=duration)
 
 
-def left_alone(output: Path) -> tuple[float, np.ndarray]:
-    """Return the seconds and the vectors of a run that nobody disturbs."""
+def uninterrupted(output: Path) -> tuple[float, np.ndarray]:
+    """Return the seconds and the vectors of an uninterrupted run."""
     begin = time.perf_counter()
     subprocess.run(command(output), check=True)
     return time.perf_counter() - begin, read_embedding(output).vectors
 
 
 def killed(folder: Path, after: float, expected: np.ndarray) -> dict[str, Any]:
-    """Kill a run after so many seconds, start it again, and compare."""
-    kept, output = folder / "kept", folder / "vectors.npz"
+    """Kill a run after some seconds, resume it, and compare."""
+    checkpoint, output = folder / "checkpoint", folder / "vectors.npz"
     folder.mkdir()
-    process = subprocess.Popen([*command(output), "--checkpoint", str(kept)])
+    process = subprocess.Popen([*command(output), "--checkpoint", str(checkpoint)])
     time.sleep(after)
     process.kill()
     process.wait()
-    files = {path: path.stat().st_mtime_ns for path in kept.glob("level-*.npz")}
+    files = {path: path.stat().st_mtime_ns for path in checkpoint.glob("level-*.npz")}
     begin = time.perf_counter()
-    subprocess.run([*command(output), "--checkpoint", str(kept)], check=True)
+    subprocess.run([*command(output), "--checkpoint", str(checkpoint)], check=True)
     return {
         "killed_after_s": after,
-        "levels_kept": len(files),
-        "made_anew": sum(path.stat().st_mtime_ns != when for path, when in files.items()),
-        "seconds_to_the_end": time.perf_counter() - begin,
+        "levels_stored": len(files),
+        "recomputed": sum(path.stat().st_mtime_ns != when for path, when in files.items()),
+        "seconds_to_finish": time.perf_counter() - begin,
         "same_bits": str(np.array_equal(read_embedding(output).vectors, expected)),
     }
 
 
 def command(output: Path) -> list[str]:
-    """Return what a user would type."""
+    """Return the command line of a run."""
     return [
         *(sys.executable, "-m", "boostne", "embed", GRAPH, "-o", str(output)),
         *("--levels", str(LEVELS), "--quiet"),

@@ -1,8 +1,8 @@
-"""From a text file to a saved embedding, from ten thousand nodes to a million: time of each stage, memory, accuracy.
+"""From a text file to a saved embedding, for ten thousand to a million nodes: time per stage, memory, accuracy.
 
-Graphs are planted partitions of mean degree 10. Every run has a process of its own. Beside ours runs what a user would
-take instead: scikit-network's Spectral and SVD, and gensim on our walks, up to the size at which they take too long.
-The accuracy is that of a classifier taught with half of 10,000 nodes, the same number at every size.
+Graphs are planted partitions with mean degree 10, and every run is a separate process. Compared with scikit-network's
+Spectral and SVD and with gensim on our walks, up to the size at which they take too long. Accuracy is that of a
+classifier trained on half of 10,000 nodes, the same number at every size.
 """
 
 import json
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common import RESULTS, peak_so_far, save, show
+from benchmarks.common import RESULTS, peak_bytes, save, show
 from benchmarks.peers import gensim_deepwalk
 from boostne import (
     BoostNE,
@@ -36,15 +36,15 @@ from boostne.sampling.walks import walk_chunks
 NODES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 LARGEST_EXACT = 30_000
 LABELED = 10_000
-TIMEOUT = 600  # seconds; what takes longer does not finish, and what would is not tried
+TIMEOUT = 600  # seconds; runs predicted to take longer are not started
 DIMENSIONS = 128
-PICTURE = "scale.png"
+PLOT = "scale.png"
 
 
 def run() -> None:
-    """Measure all methods at all sizes, fit the growth of time, and draw it."""
+    """Measure all methods at all sizes, fit the growth of time, and plot."""
     rows: list[dict[str, Any]] = []
-    last: dict[str, float] = {}  # seconds for each node, at the size before
+    last: dict[str, float] = {}  # seconds per node at the previous size
     for n in NODES:
         with tempfile.TemporaryDirectory() as folder:
             data = planted_partition(n)
@@ -61,32 +61,32 @@ def run() -> None:
     show("Planted partitions, mean degree 10, d = 128", rows)
     exponents = {name: exponent(rows, name) for name in METHODS}
     save("scale", rows, exponents_from_100k=exponents)
-    draw(rows)
+    plot(rows)
 
 
 def measured(name: str, folder: str) -> dict[str, Any]:
-    """Run one method in a process of its own; returns its figures, or NaN where it did not finish."""
+    """Run one method in a separate process; returns its measurements, or NaN if it did not finish."""
     command = [sys.executable, "-m", "benchmarks.scale", name, folder]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
-        return dict.fromkeys(FIGURES, float("nan"))
+        return dict.fromkeys(MEASUREMENTS, float("nan"))
     except subprocess.CalledProcessError as error:
-        if error.returncode >= 0:  # not killed for want of memory: something is wrong
+        if error.returncode >= 0:  # not killed by the out-of-memory killer
             raise RuntimeError(error.stderr) from error
-        return dict.fromkeys(FIGURES, float("nan"))
-    figures = json.loads(done.stdout.splitlines()[-1])
-    return figures | {"accuracy": accuracy(Path(folder))}
+        return dict.fromkeys(MEASUREMENTS, float("nan"))
+    measurements = json.loads(done.stdout.splitlines()[-1])
+    return measurements | {"accuracy": accuracy(Path(folder))}
 
 
-FIGURES = (
+MEASUREMENTS = (
     *("read_s", "connectivity_s", "levels_s", "write_s", "total_s"),
     *("peak_GB", "entries", "time_left_ratio", "accuracy"),
 )
 
 
 def one(name: str, folder: Path) -> dict[str, float]:
-    """Read, embed and write; returns the seconds of each stage and the peak of memory."""
+    """Read, embed and write; returns the seconds of each stage and the peak memory."""
     stages = Stages()
     stages(Progress("read", 0))
     graph = read_graph(folder / "edges.csv")
@@ -101,77 +101,77 @@ def one(name: str, folder: Path) -> dict[str, float]:
         "levels_s": seconds["levels"],
         "write_s": seconds["write"],
         "total_s": sum(seconds.values()),
-        "peak_GB": peak_so_far() / 1e9,
+        "peak_GB": peak_bytes() / 1e9,
         "entries": entries,
         "time_left_ratio": stages.time_left_ratio(),
     }
 
 
 class Stages:
-    """Takes progress reports, and keeps when each stage began and how far the levels were after the first."""
+    """A progress callback that records when each stage started and the progress after the first level."""
 
     def __init__(self) -> None:
-        self._begun: dict[str, float] = {}
+        self._starts: dict[str, float] = {}
         self._second_level: tuple[float, float] | None = None
 
     def __call__(self, progress: Progress) -> None:
-        """Note a report."""
+        """Record a progress update."""
         now = time.perf_counter()
-        self._begun.setdefault(progress.stage, now)
+        self._starts.setdefault(progress.stage, now)
         if progress.detail.startswith("level 2/") and self._second_level is None:
             self._second_level = now, progress.done
 
     def seconds(self) -> dict[str, float]:
-        """Seconds of each stage."""
-        names, times = list(self._begun), list(self._begun.values())
+        """Return the seconds of each stage."""
+        names, times = list(self._starts), list(self._starts.values())
         return dict(zip(names, np.diff(times).tolist(), strict=False))
 
     def time_left_ratio(self) -> float:
-        """Time left as foretold after the first level and a pass of the second, over what it took."""
+        """Return predicted over actual remaining time, after the first level and a pass of the second."""
         if self._second_level is None:
             return float("nan")
-        begin, end = self._begun["levels"], self._begun["write"]
+        begin, end = self._starts["levels"], self._starts["write"]
         now, done = self._second_level
         return (now - begin) * (1 - done) / done / max(end - now, 1e-9)
 
 
-def pruned(graph, report) -> tuple[np.ndarray, float]:
-    """BoostNE as "auto" has it where the exact X does not fit."""
-    model = BoostNE(DIMENSIONS, approximation="push").fit(graph, progress=report)
+def pruned(graph, progress) -> tuple[np.ndarray, float]:
+    """Embed with BoostNE on the pruned X, as "auto" does if the exact X does not fit."""
+    model = BoostNE(DIMENSIONS, approximation="push").fit(graph, progress=progress)
     return model.embedding_.vectors, float(model.nnz_[0])
 
 
-def exact(graph, report) -> tuple[np.ndarray, float]:
-    """BoostNE on the exact X."""
-    model = BoostNE(DIMENSIONS, approximation="exact").fit(graph, progress=report)
+def exact(graph, progress) -> tuple[np.ndarray, float]:
+    """Embed with BoostNE on the exact X."""
+    model = BoostNE(DIMENSIONS, approximation="exact").fit(graph, progress=progress)
     return model.embedding_.vectors, float(model.nnz_[0])
 
 
-def sknetwork_spectral(graph, report) -> tuple[np.ndarray, float]:
+def sknetwork_spectral(graph, progress) -> tuple[np.ndarray, float]:
     """Embed with scikit-network's Spectral."""
     from sknetwork.embedding import Spectral
 
-    report(Progress("levels", 0))
+    progress(Progress("levels", 0))
     return Spectral(DIMENSIONS).fit_transform(sknetwork_matrix(graph)), float("nan")
 
 
-def sknetwork_svd(graph, report) -> tuple[np.ndarray, float]:
+def sknetwork_svd(graph, progress) -> tuple[np.ndarray, float]:
     """Embed with scikit-network's SVD."""
     from sknetwork.embedding import SVD
 
-    report(Progress("levels", 0))
+    progress(Progress("levels", 0))
     return SVD(DIMENSIONS).fit_transform(sknetwork_matrix(graph)), float("nan")
 
 
 def sknetwork_matrix(graph) -> Any:
-    """Return the adjacency as scikit-network takes it."""
+    """Return the adjacency matrix in the format of scikit-network."""
     from scipy import sparse
 
     return sparse.csr_matrix(graph.adjacency, copy=True)
 
 
 class Sentences:
-    """Our walks as gensim reads them, made anew each time: as lists they would take gigabytes."""
+    """Our walks for gensim, sampled again in each iteration: as lists they would take gigabytes."""
 
     def __init__(self, graph) -> None:
         self._graph = graph
@@ -181,9 +181,9 @@ class Sentences:
             yield from walks.tolist()
 
 
-def gensim(graph, report) -> tuple[np.ndarray, float]:
+def gensim(graph, progress) -> tuple[np.ndarray, float]:
     """Embed with gensim's skip-gram on our walks."""
-    report(Progress("levels", 0))
+    progress(Progress("levels", 0))
     vectors = gensim_deepwalk(Sentences(graph), graph.n_nodes, DIMENSIONS, available_threads())
     return vectors, float("nan")
 
@@ -198,18 +198,20 @@ METHODS: dict[str, Callable[..., tuple[np.ndarray, float]]] = {
 
 
 def accuracy(folder: Path) -> float:
-    """Share of the labels that a classifier finds from the vectors, taught with half of those it is given."""
+    """Return the accuracy of a classifier trained on half of a sample of nodes and tested on the rest."""
     embedding, labels = read_embedding(folder / "vectors.npz"), read_labels(folder / "labels.csv")
     size = min(LABELED, len(embedding))
     rows = np.random.default_rng(0).choice(len(embedding), size, replace=False)
     nodes = embedding.nodes[rows]
     truth, _ = labels.align(nodes)
-    few = Embedding(nodes, embedding.vectors[rows])
-    return float(evaluate(few, Labels(nodes, labels.classes, truth), train=[50], repeats=2).mean("micro")[0])
+    sample = Embedding(nodes, embedding.vectors[rows])
+    return float(
+        evaluate(sample, Labels(nodes, labels.classes, truth), train=[50], repeats=2).mean("micro")[0]
+    )
 
 
 def exponent(rows: list[dict[str, Any]], name: str) -> float:
-    """Slope of the logarithm of time over that of the nodes, from 100,000 nodes on."""
+    """Return the exponent of the growth of time with the number of nodes, from 100,000 nodes on."""
     points = [
         (row["nodes"], row["total_s"])
         for row in rows
@@ -218,8 +220,8 @@ def exponent(rows: list[dict[str, Any]], name: str) -> float:
     return float(np.polyfit(*np.log(np.array(points).T), 1)[0]) if len(points) > 1 else float("nan")
 
 
-def draw(rows: list[dict[str, Any]]) -> None:
-    """Draw time, memory and accuracy over the number of nodes."""
+def plot(rows: list[dict[str, Any]]) -> None:
+    """Plot time, memory and accuracy by number of nodes."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -240,7 +242,7 @@ def draw(rows: list[dict[str, Any]]) -> None:
             axis.yaxis.set_minor_formatter("")
         axis.grid(alpha=0.3, which="both")
     axes[0].legend(fontsize=8)
-    figure.savefig(RESULTS / PICTURE, dpi=120)
+    figure.savefig(RESULTS / PLOT, dpi=120)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Skip-gram: edge samples per second, and DeepWalk against gensim on the same walks, at equal F1."""
+"""Skip-gram: edge samples per second, and DeepWalk compared with gensim on the same walks, with F1."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.common import graph_of, save, show, timed
+from benchmarks.common import dataset_graph, save, show, timed
 from benchmarks.peers import gensim_deepwalk
 from boostne import DeepWalk, Graph, evaluate, load_dataset
 from boostne.kernels import available_threads, get_kernels
@@ -20,24 +20,24 @@ TRAIN = 50
 
 
 def run() -> None:
-    """Measure both, with one thread and with all."""
+    """Measure both with one thread and with all."""
     samples = [edge_samples(order, threads) for order in ("first", "second") for threads in thread_counts()]
-    show("LINE: edges drawn and learned from, d = 64, 5 negatives", samples)
+    show("LINE: edge samples, d = 64, 5 negatives", samples)
     walks = [deepwalk(threads) for threads in thread_counts()] + [gensim(available_threads())]
     for row in walks:
-        row["gensim's time / this"] = walks[-1]["seconds"] / row["seconds"]
-    show(f"DeepWalk's settings on {DATASET}, d = 128, walks included; Micro-F1 at {TRAIN} %", walks)
+        row["gensim_time_ratio"] = walks[-1]["seconds"] / row["seconds"]
+    show(f"DeepWalk on {DATASET}, d = 128, including walks; Micro-F1 at {TRAIN} %", walks)
     save("skipgram", [*samples, *walks], dataset=DATASET)
 
 
 def thread_counts() -> list[int]:
-    """One thread and all of them."""
+    """Return one and the number of available threads."""
     return sorted({1, available_threads()})
 
 
 def edge_samples(order: str, threads: int) -> dict[str, Any]:
-    """Train one order of LINE for a while."""
-    graph = graph_of(DATASET)
+    """Train one order of LINE."""
+    graph = dataset_graph(DATASET)
     noise = Noise.of(graph.degrees, number_of_parts(graph.n_nodes, SAMPLES))
     model = SkipGram.start(noise, 64, negative=5, shared=order == "first", seed=0)
     edges, kernels = edges_of(graph), get_kernels(threads=threads)
@@ -51,20 +51,20 @@ def edge_samples(order: str, threads: int) -> dict[str, Any]:
 
 
 def deepwalk(threads: int) -> dict[str, Any]:
-    """Our DeepWalk, from the graph to the vectors."""
+    """Time our DeepWalk from graph to vectors."""
     return scored("boostne", threads, DeepWalk(threads=threads).fit_transform)
 
 
 def gensim(threads: int) -> dict[str, Any]:
-    """Learn from our walks with gensim, at the same settings; the walks count, their way into lists does not."""
-    seconds, chunks = timed(lambda: list(walk_chunks(graph_of(DATASET), walks=10, length=80)))
+    """Train gensim on our walks with the same parameters; the time includes the walks, but not their conversion."""
+    seconds, chunks = timed(lambda: list(walk_chunks(dataset_graph(DATASET), walks=10, length=80)))
     sentences = np.concatenate(chunks).tolist()
     row = scored("gensim", threads, lambda graph: gensim_deepwalk(sentences, graph.n_nodes, 128, threads))
     return {**row, "seconds": row["seconds"] + seconds}
 
 
 def scored(name: str, threads: int, embed: Callable[[Graph], NDArray[Any]]) -> dict[str, Any]:
-    """Time an embedding and score it."""
+    """Time and score an embedding."""
     data = load_dataset(DATASET)
     seconds, vectors = timed(lambda: embed(data.graph))
     scores = evaluate((data.graph.nodes, vectors), data.labels, train=TRAIN, repeats=3)

@@ -1,4 +1,4 @@
-"""Random walks on blogcatalog: steps a second, beside a loop in plain Python and beside fastnode2vec."""
+"""Random walks on blogcatalog: steps per second, compared with plain Python and fastnode2vec."""
 
 import random
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.common import graph_of, save, show, timed
+from benchmarks.common import dataset_graph, save, show, timed
 from boostne import Graph
 from boostne.kernels import available_threads, get_kernels
 from boostne.sampling.walks import walk_chunks
@@ -14,16 +14,14 @@ from boostne.sampling.walks import walk_chunks
 LENGTH = 80
 WALKS = 2
 REPEATS = 3
-RIVALS_WALKS = {
-    True: 60,
-    False: 1000,
-}  # biased or not: the rivals are slow, and their time grows with the steps
+# Walks of the slower implementations, by whether the walk is biased.
+PEER_WALKS = {True: 60, False: 1000}
 SETTINGS = ((1.0, 1.0), (0.25, 4.0))
 
 
 def run() -> None:
-    """Check that threads do not show in the walks, then time ours and the others' in turn."""
-    plain = graph_of("blogcatalog")
+    """Check that walks do not depend on the number of threads, then time all implementations."""
+    plain = dataset_graph("blogcatalog")
     rows = []
     for graph in (plain, with_weights(plain)):
         for p, q in SETTINGS:
@@ -42,7 +40,7 @@ def run() -> None:
                     "times_python": last[0] / loop,
                     "fastnode2vec_M_steps/s": peer / 1e6,
                     "times_fastnode2vec": last[0] / peer,
-                    "same,_1_thread": first[0] / peer,
+                    "times_fastnode2vec,_1_thread": first[0] / peer,
                 }
             )
     show(f"Random walks on blogcatalog, {WALKS} of {LENGTH} nodes from each node (median of {REPEATS})", rows)
@@ -50,7 +48,7 @@ def run() -> None:
 
 
 def with_weights(graph: Graph) -> Graph:
-    """Return the graph with weights between 0.1 and 1.1, drawn at random."""
+    """Return the graph with random weights between 0.1 and 1.1."""
     A = graph.adjacency.tocoo()
     upper = A.row < A.col
     weights = 0.1 + np.random.default_rng(0).random(int(upper.sum()))
@@ -58,7 +56,7 @@ def with_weights(graph: Graph) -> Graph:
 
 
 def measure(graph: Graph, p: float, q: float, threads: int) -> tuple[float, int]:
-    """Return steps a second, and a sum over the walks."""
+    """Return steps per second, and a checksum of the walks."""
     kernels = get_kernels(threads=threads)
 
     def work() -> tuple[int, int]:
@@ -72,20 +70,20 @@ def measure(graph: Graph, p: float, q: float, threads: int) -> tuple[float, int]
     return steps / seconds, total
 
 
-def rival_steps(walk: Callable[[int], object], n_nodes: int, biased: bool) -> float:
-    """Return the steps a second of a function that walks from a node, for nodes spread evenly."""
-    starts = np.linspace(0, n_nodes - 1, RIVALS_WALKS[biased]).astype(int).tolist()
+def steps_per_second(walk: Callable[[int], object], n_nodes: int, biased: bool) -> float:
+    """Return the steps per second of a function that walks from a node, for evenly spaced nodes."""
+    starts = np.linspace(0, n_nodes - 1, PEER_WALKS[biased]).astype(int).tolist()
     seconds, _ = timed(lambda: [walk(start) for start in starts], REPEATS)
     return len(starts) * (LENGTH - 1) / seconds
 
 
 def python_steps(graph: Graph, p: float, q: float) -> float:
-    """Return the steps a second of adjacency lists and ``random.choice(s)``, as packages in plain Python walk."""
+    """Return the steps per second of adjacency lists and ``random.choices``, as in pure Python packages."""
     A = graph.adjacency
     neighbors = [row.tolist() for row in np.split(A.indices, A.indptr[1:-1])]
     weights = [row.tolist() for row in np.split(A.data, A.indptr[1:-1])]
     known = [set(row) for row in neighbors]
-    # Read once: the property looks at every edge.
+    # Evaluated once: the property reads every edge.
     weighted, second_order = graph.weighted, p != 1 or q != 1
 
     def biased(t: int, v: int) -> int:
@@ -107,11 +105,11 @@ def python_steps(graph: Graph, p: float, q: float) -> float:
                 nodes.append(random.choice(neighbors[v]))
         return nodes
 
-    return rival_steps(walk, graph.n_nodes, second_order)
+    return steps_per_second(walk, graph.n_nodes, second_order)
 
 
 def peer_steps(graph: Graph, p: float, q: float) -> float:
-    """Return the steps a second of fastnode2vec, on the one thread that it has, after it compiled its loop."""
+    """Return the steps per second of fastnode2vec, which is single-threaded, after compilation."""
     from fastnode2vec import Graph as PeerGraph
 
     A = graph.adjacency.tocoo()
@@ -121,4 +119,4 @@ def peer_steps(graph: Graph, p: float, q: float) -> float:
     peer = PeerGraph(edges, directed=False, weighted=graph.weighted, verbose=False)
     peer.generate_random_walk(LENGTH, p, q, 0)
     walk = partial(peer.generate_random_walk, LENGTH, p, q)
-    return rival_steps(walk, graph.n_nodes, p != 1 or q != 1)
+    return steps_per_second(walk, graph.n_nodes, p != 1 or q != 1)

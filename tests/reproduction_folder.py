@@ -1,6 +1,5 @@
-"""A small reproduction: the files that ``boostne reproduce`` writes, from real runs on the built-in networks."""
+"""A small results folder, as written by ``boostne reproduce``, from real fits on the built-in networks."""
 
-import csv
 import json
 import math
 
@@ -9,8 +8,9 @@ import numpy as np
 from boostne import BoostNE, NetMF, SpectralClustering, evaluate, load_dataset
 from boostne.evaluation import compare
 from boostne.reproduction import Protocol
+from boostne.reproduction.csv_tables import COLUMNS, METRICS, to_csv
 from boostne.reproduction.environment import describe
-from boostne.reproduction.tables import shortfall_rows, to_csv, write_text
+from boostne.reproduction.result_rows import shortfall_rows
 from boostne.visualization.layout import level_maps
 
 DATASETS = ("karate", "digits")
@@ -19,11 +19,10 @@ REPEATS = 6
 LEVELS = (1, 2, 4)
 CURVE_TRAIN = (50, 80)
 MAP_NODES = 150
-METRICS = {"micro": "micro-f1", "macro": "macro-f1"}
 
 
 def write_reproduction(folder):
-    """Run three methods on two networks and write what was found."""
+    """Run three methods on two networks and write the results."""
     scores, tests, errors, levels = [], [], [], []
     (folder / "maps").mkdir(parents=True)
     for name in DATASETS:
@@ -38,9 +37,9 @@ def write_reproduction(folder):
         found = {
             key: evaluate(one, data.labels, train=TRAIN, repeats=REPEATS) for key, one in vectors.items()
         }
-        # What one level scores stands for what a paper would have said.
-        said = evaluate(fitted[1].embedding_, data.labels, train=TRAIN, repeats=REPEATS)
-        scores += _scores(name, found, said)
+        # The scores of a single level stand in for the values of a paper.
+        paper = evaluate(fitted[1].embedding_, data.labels, train=TRAIN, repeats=REPEATS)
+        scores += _scores(name, found, paper)
         tests += _tests(name, found)
         errors += [
             [name, k, model.residual_norms_[-1] / model.residual_norms_[0]] for k, model in fitted.items()
@@ -52,29 +51,23 @@ def write_reproduction(folder):
         netmf = evaluate(vectors["NetMF", ""], data.labels, train=CURVE_TRAIN, repeats=2)
         levels += _curve(name, "NetMF", 1, netmf)
         _map(folder / "maps" / f"{name}.csv", data, fitted[4].embedding_)
-    heads = "dataset,method,setting,metric,train_percent,mean,std,se,paper,difference"
-    _table(folder / "scores.csv", heads, scores)
-    short = shortfall_rows(dict(zip(heads.split(","), row, strict=True)) for row in scores)
-    write_text(folder / "shortfalls.csv", to_csv("shortfalls", short))
-    _table(
-        folder / "wilcoxon.csv",
-        "dataset,setting,method,metric,wins,ties,losses,difference,effect,p,p_holm",
-        tests,
-    )
-    _table(folder / "approximation.csv", "dataset,k,relative_error", errors)
-    _table(folder / "levels.csv", "dataset,method,k,metric,train_percent,mean,std,se", levels)
+    tables = {"scores": scores, "wilcoxon": tests, "approximation": errors, "levels": levels}
+    for table, rows in tables.items():
+        _write(folder / f"{table}.csv", table, rows)
+    shortfalls = shortfall_rows(_as_dicts("scores", scores))
+    (folder / "shortfalls.csv").write_text(to_csv("shortfalls", shortfalls))
     run = describe([], Protocol(train=TRAIN, repeats=REPEATS), threads=None)
     run |= {"datasets": {name: _facts(name) for name in DATASETS}}
     (folder / "run.json").write_text(json.dumps(run))
 
 
-def _scores(name, found, said):
+def _scores(name, found, published):
     return [
         [name, method, setting, metric, ratio, mean, std, std / math.sqrt(REPEATS), paper, mean - paper]
         for (method, setting), result in found.items()
-        for short, metric in METRICS.items()
+        for metric, field in METRICS.items()
         for ratio, mean, std, paper in zip(
-            TRAIN, result.mean(short), result.std(short), said.mean(short), strict=True
+            TRAIN, result.mean(field), result.std(field), published.mean(field), strict=True
         )
     ]
 
@@ -87,7 +80,7 @@ def _tests(name, found):
             name,
             setting,
             method,
-            METRICS[t.metric],
+            f"{t.metric}-f1",
             t.wins,
             t.ties,
             t.losses,
@@ -105,21 +98,20 @@ def _tests(name, found):
 def _curve(name, method, k, result):
     return [
         [name, method, k, metric, ratio, mean, std, std / math.sqrt(result.repeats)]
-        for short, metric in METRICS.items()
-        for ratio, mean, std in zip(result.train, result.mean(short), result.std(short), strict=True)
+        for metric, field in METRICS.items()
+        for ratio, mean, std in zip(result.train, result.mean(field), result.std(field), strict=True)
     ]
 
 
 def _map(path, data, embedding):
     rows = np.arange(min(MAP_NODES, len(embedding)))
     nodes = embedding.nodes[rows].tolist()
-    places = level_maps(embedding, rows)
     lines = [
         [node, level, x, y, data.labels[node][0]]
-        for level, points in places.items()
+        for level, points in level_maps(embedding, rows).items()
         for node, (x, y) in zip(nodes, points, strict=True)
     ]
-    _table(path, "node,level,x,y,label", lines)
+    _write(path, "map", lines)
 
 
 def _facts(name):
@@ -127,8 +119,9 @@ def _facts(name):
     return {"nodes": graph.n_nodes, "edges": graph.n_edges, "sha256": graph.fingerprint()}
 
 
-def _table(path, heads, rows):
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(heads.split(","))
-        writer.writerows(rows)
+def _as_dicts(table, rows):
+    return [dict(zip(COLUMNS[table], row, strict=True)) for row in rows]
+
+
+def _write(path, table, rows):
+    path.write_text(to_csv(table, _as_dicts(table, rows)))

@@ -1,4 +1,4 @@
-"""What the benchmarks compute beyond times."""
+"""Computations of the benchmarks other than timing."""
 
 from benchmarks import baselines
 
@@ -14,7 +14,7 @@ cora,hope,,micro,10,.60,.01,.003,,
 """
 
 
-def test_differences_from_the_paper(tmp_path, monkeypatch, capsys):
+def test_baselines_shows_mean_difference_from_the_paper_and_marks_weak_ones(tmp_path, monkeypatch, capsys):
     path = tmp_path / "scores.csv"
     path.write_text(HEADER + SCORES)
     saved = []
@@ -33,7 +33,7 @@ def test_differences_from_the_paper(tmp_path, monkeypatch, capsys):
     assert "-0.020 !" in capsys.readouterr().out
 
 
-def test_no_scores_yet(tmp_path, monkeypatch, capsys):
+def test_baselines_without_scores_names_the_command_that_writes_them(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(baselines, "SCORES", tmp_path / "scores.csv")
     baselines.run()
     assert "boostne reproduce" in capsys.readouterr().out

@@ -16,7 +16,7 @@ from boostne.labels import Labels, as_labels
 
 
 def planted(n=120, classes=4, noise=0.3, several=False, seed=0):
-    """Vectors that show their labels: one or several labels a node, each its own direction."""
+    """Vectors along one direction per label, for nodes with one or several labels, plus noise."""
     rng = np.random.default_rng(seed)
     indicator = np.eye(classes, dtype=bool)[rng.integers(classes, size=n)]
     if several:
@@ -42,7 +42,7 @@ def test_one_vs_rest_equals_scikit_learn(several):
 
 @pytest.mark.parametrize("rule", ["top-k", "threshold"])
 @pytest.mark.parametrize("several", [False, True])
-def test_scores_equal_a_plain_loop(rule, several):
+def test_scores_equal_a_loop_over_scikit_learn(rule, several):
     vectors, indicator = planted(noise=0.6, several=several)
     result = evaluate(vectors, as_mapping(indicator), train=[30, 60], repeats=2, seed=3, rule=rule)
     expected = []
@@ -74,7 +74,7 @@ def test_separable_classes_are_learned_and_noise_is_not():
     assert evaluate(noise, labels, train=50, repeats=3).mean("micro")[0] < 0.45
 
 
-def test_for_one_label_a_node_micro_f1_is_accuracy():
+def test_micro_f1_is_accuracy_for_single_label_nodes():
     vectors, indicator = planted(noise=0.8)
     result = evaluate(vectors, as_mapping(indicator), train=50, repeats=1)
     order = np.random.default_rng([0, 0]).permutation(120)
@@ -83,7 +83,7 @@ def test_for_one_label_a_node_micro_f1_is_accuracy():
     assert result.mean("micro")[0] == pytest.approx(accuracy)
 
 
-def test_joins_on_ids_not_on_position():
+def test_vectors_and_labels_are_joined_on_ids():
     vectors, indicator = planted(noise=0.5)
     names = [f"n{i:03d}" for i in range(120)]
     expected = evaluate((names, vectors), as_mapping(indicator, names), train=50, repeats=2).scores
@@ -96,7 +96,7 @@ def test_joins_on_ids_not_on_position():
     np.testing.assert_array_equal(got, expected)
 
 
-def test_the_splits_are_the_same_for_every_embedding_and_ratio_list():
+def test_splits_depend_only_on_seed_ratio_and_repeat():
     vectors, indicator = planted(noise=0.5)
     labels = as_mapping(indicator)
     both = evaluate(vectors, labels, train=[20, 50], repeats=2)
@@ -106,7 +106,7 @@ def test_the_splits_are_the_same_for_every_embedding_and_ratio_list():
     assert (evaluate(vectors, labels, train=50, repeats=2, seed=1).scores != one.scores).any()
 
 
-def test_the_number_of_threads_changes_nothing():
+def test_scores_do_not_depend_on_n_jobs():
     vectors, indicator = planted(noise=0.5)
     runs = [
         evaluate(vectors, as_mapping(indicator), train=[20, 50], repeats=3, n_jobs=n) for n in (1, 3, None)
@@ -115,7 +115,7 @@ def test_the_number_of_threads_changes_nothing():
     np.testing.assert_array_equal(runs[0].scores, runs[2].scores)
 
 
-def test_takes_several_kinds_of_embedding():
+def test_embedding_as_list_tuple_embedding_or_dataframe():
     import pandas
 
     vectors, indicator = planted(noise=0.5)
@@ -131,7 +131,7 @@ def test_takes_several_kinds_of_embedding():
         np.testing.assert_array_equal(evaluate(embedding, labels, train=50, repeats=1).scores, expected)
 
 
-def test_classes_absent_from_training_are_counted_and_come_last():
+def test_classes_absent_from_training_are_counted_and_ranked_last():
     vectors, indicator = planted(n=40)
     rare = np.zeros((40, 1), dtype=bool)
     rare[7] = True
@@ -142,7 +142,7 @@ def test_classes_absent_from_training_are_counted_and_come_last():
     assert not top_k(values, np.full(40, 4))[:, 4].any()
 
 
-def test_a_class_that_every_training_node_has():
+def test_class_of_every_training_node_is_always_predicted():
     vectors, indicator = planted(n=40)
     everyone = np.ones((40, 1), dtype=bool)
     values = one_vs_rest(vectors, np.hstack([indicator, everyone]), vectors, 1.0)
@@ -153,16 +153,16 @@ def test_a_class_that_every_training_node_has():
     )
 
 
-def test_labeled_nodes_without_vector_are_counted_and_warned_about_once():
+def test_labeled_nodes_without_vector_are_counted_with_one_warning():
     vectors, indicator = planted(noise=0.5)
     labels = as_mapping(indicator)
     with pytest.warns(
-        UserWarning, match="10 of 120 labeled nodes have no vector and are left out: 110, 111, 112"
+        UserWarning, match="10 of 120 labeled nodes have no vector and are ignored: 110, 111, 112"
     ) as seen:
         result = evaluate(vectors[:110], labels, train=[20, 50], repeats=2)
     assert len(seen) == 1
     assert (result.n_labeled, result.n_without_vector) == (120, 10)
-    # The others are split as if nothing were missing.
+    # The remaining nodes are split as if none were missing.
     order = np.random.default_rng([0, 0]).permutation(120)
     training, test = (part[part < 110] for part in np.split(order, [24]))
     values = one_vs_rest(vectors[training], indicator[training], vectors[test], 1.0)
@@ -170,7 +170,7 @@ def test_labeled_nodes_without_vector_are_counted_and_warned_about_once():
     assert result.scores["micro"][0] == pytest.approx(micro)
 
 
-def test_nodes_without_label_take_no_part():
+def test_unlabeled_nodes_are_ignored():
     vectors, indicator = planted(noise=0.5)
     blank = indicator.copy()
     blank[100:] = False
@@ -187,36 +187,36 @@ def test_nodes_without_label_take_no_part():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"train": 0}, "train must be per cent between 0 and 100 .*, got 0"),
-        ({"train": [50, 100]}, "train must be per cent .*, got 100"),
-        ({"train": []}, "train must be per cent .*, got nothing"),
-        ({"train": float("nan")}, "train must be per cent .*, got nan"),
-        ({"train": 0.5}, r"train = 0\.5 \(per cent\) of 120 labeled nodes leaves no training node"),
+        ({"train": 0}, "train must be percentages strictly between 0 and 100, got 0"),
+        ({"train": [50, 100]}, "train must be percentages .*, got 100"),
+        ({"train": []}, "train must be percentages .*, got no ratios"),
+        ({"train": float("nan")}, "train must be percentages .*, got nan"),
+        ({"train": 0.5}, r"train=0\.5 \(percent\) of 120 labeled nodes leaves no training nodes"),
         ({"rule": "best"}, "rule must be 'top-k' or 'threshold', got 'best'"),
-        ({"repeats": 0}, "repeats must be an integer of at least 1, got 0"),
-        ({"seed": -1}, "seed must be an integer of at least 0, got -1"),
+        ({"repeats": 0}, "repeats must be an integer of at least 1; got 0"),
+        ({"seed": -1}, "seed must be an integer of at least 0; got -1"),
         ({"seed": 1.5}, "seed must be an integer"),
-        ({"C": 0}, "C must be a positive number, got 0"),
+        ({"C": 0}, "C must be a number above 0; got 0"),
         ({"n_jobs": 0}, "n_jobs must be .*, got 0"),
     ],
 )
-def test_bad_parameters(options, message):
+def test_invalid_parameters_raise(options, message):
     vectors, indicator = planted()
     with pytest.raises(ParameterError, match=message):
         evaluate(vectors, as_mapping(indicator), **options)
 
 
-def test_bad_data():
+def test_invalid_data_raises():
     vectors, indicator = planted()
     with pytest.raises(
         ParameterError, match=r"no labeled node has a vector: .* 0, 1, 2, .* 'n0', 'n1', 'n10'"
     ):
         evaluate(vectors, as_mapping(indicator, [f"n{i}" for i in range(120)]))
-    with pytest.raises(ParameterError, match="one of them has integers, the other strings"):
+    with pytest.raises(ParameterError, match="one has integer ids and the other strings"):
         evaluate(vectors, as_mapping(indicator, map(str, range(120))))
     with pytest.raises(ParameterError, match="at least two classes, got 0"):
         evaluate(vectors, dict.fromkeys(range(120), 0))
-    with pytest.raises(ParameterError, match="no node carries a label"):
+    with pytest.raises(ParameterError, match="no node has a label"):
         evaluate(vectors, dict.fromkeys(range(120)))
     broken = vectors.copy()
     broken[5, 0] = np.nan
@@ -224,12 +224,12 @@ def test_bad_data():
         evaluate(broken, as_mapping(indicator))
 
 
-def test_a_test_side_without_vectors_is_refused():
+def test_split_without_test_vectors_raises():
     vectors, indicator = planted()
     kept = np.random.default_rng([0, 0]).permutation(120)[:60]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        with pytest.raises(ParameterError, match="leaves no test node"):
+        with pytest.raises(ParameterError, match="leaves no test nodes"):
             evaluate((kept, vectors[kept]), as_mapping(indicator), train=50, repeats=1)
 
 
@@ -242,7 +242,7 @@ def test_result_as_table_and_json():
     np.testing.assert_allclose(result.std("macro")[1], result.scores["macro"][3:].std(ddof=1))
     assert str(result) == result.table()
     lines = result.table().splitlines()
-    assert "120 labeled nodes, 4 classes; 3 random splits a ratio (seed 7)" in lines[0]
+    assert "120 labeled nodes, 4 classes; 3 random splits per ratio (seed 7)" in lines[0]
     assert lines[-2].split() == [
         "10",
         "%",
@@ -264,7 +264,7 @@ def test_result_as_table_and_json():
         result.mean("accuracy")
 
 
-def test_a_single_repeat_has_no_spread():
+def test_single_repeat_has_zero_standard_deviation():
     vectors, indicator = planted()
     result = evaluate(vectors, as_mapping(indicator), train=50, repeats=1)
     assert result.std("micro").tolist() == [0.0]

@@ -1,6 +1,5 @@
-"""The program, run as a user runs it: in a process of its own."""
+"""The command line program, mostly run in a separate process."""
 
-import inspect
 import json
 import os
 import re
@@ -16,10 +15,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from boostne import BoostNE, load_dataset, read_embedding
+from boostne import BoostNE, DeepWalkMatrix, load_dataset, read_embedding
 from boostne.cli import main
-from boostne.cli.options import FLAGS
-from boostne.cli.program import run
+from boostne.cli.program import program, run
 from boostne.evaluation.checksum import embedding_sha256, labels_sha256
 from boostne.models import METHODS
 
@@ -30,7 +28,7 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals and terminals")
 
 
-# Relative paths must hold in other folders too.
+# Absolute, because the program runs in another folder.
 _PATHS = [str(Path(path).resolve()) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
 ENVIRONMENT = os.environ | {
     "PYTHONPATH": os.pathsep.join(_PATHS),
@@ -47,8 +45,10 @@ def folder(tmp_path):
 
 @pytest.fixture
 def boostne(folder):
-    def run_program(*arguments, code=0):
-        command = [sys.executable, "-m", "boostne", *map(str, arguments)]
+    """Run the program in a separate process."""
+
+    def run_program(*arguments, code=0, python=()):
+        command = [sys.executable, *python, "-m", "boostne", *map(str, arguments)]
         done = subprocess.run(
             command,
             cwd=folder,
@@ -67,7 +67,7 @@ def boostne(folder):
 
 @pytest.fixture
 def inside(folder, monkeypatch, capsys):
-    """Run in this process: for tests of many calls, most of whose time would be the imports."""
+    """Run the program in this process, which saves the imports."""
     monkeypatch.chdir(folder)
 
     def run_here(*arguments, code=0):
@@ -80,7 +80,7 @@ def inside(folder, monkeypatch, capsys):
 
 
 def error_of(done):
-    """Return the message, which must be all that the program says, apart from the hint at --help."""
+    """Return the error message, which must be all of the output, except for the line that points to --help."""
     assert done.stdout == ""
     first, *rest = done.stderr.splitlines()
     assert first.startswith("boostne: error: ")
@@ -122,22 +122,20 @@ def test_help_and_version_import_nothing_heavy(folder):
     assert done.returncode == 0, done.stderr
 
 
-def test_every_parameter_of_the_estimator_is_an_option(boostne):
-    text = boostne("embed", "--help").stdout
-    for parameter in inspect.signature(BoostNE).parameters.values():
-        # A client is an object of Python's; its scheduler has an address.
-        flag = {**FLAGS, "client": "--scheduler"}.get(parameter.name, "--" + parameter.name.replace("_", "-"))
-        match = re.search(rf"^  {flag} .*?(?=^  -|\Z)", text, re.MULTILINE | re.DOTALL)
-        assert match, f"no option for {parameter.name}"
-        if parameter.default not in (None, False):  # a flag that is not given is off
-            assert f"[default: {parameter.default}]" in " ".join(match[0].split())
+def test_docstrings_are_not_needed(boostne, inside, folder):
+    for arguments in (["--help"], ["embed", "--help"]):
+        assert boostne(*arguments, python=["-OO"]).stdout == inside(*arguments).stdout
+    options = (*SMALL, "--window", 3)
+    boostne("embed", "edges.txt", "-o", "optimized.csv", *options, python=["-OO"])
+    inside("embed", "edges.txt", "-o", "plain.csv", *options)
+    assert (folder / "optimized.csv").read_bytes() == (folder / "plain.csv").read_bytes()
 
 
-@pytest.mark.parametrize("command", ["embed", "estimate", "evaluate", "demo", "methods", "datasets"])
-def test_help_of_a_command_is_clean(inside, command):
+@pytest.mark.parametrize("command", list(program.commands))
+def test_help_of_a_command_has_examples_and_no_markup(inside, command):
     text = inside(command, "--help").stdout
     assert "Examples:" in text
-    assert not re.search(r"`|:func:|\bNone\b|\bTrue\b|\bFalse\b", text)
+    assert not re.search(r"`|:\w+:|\w_\b|\bNone\b|\bTrue\b|\bFalse\b|\(\)", text)
     assert max(map(len, text.splitlines())) <= 80
 
 
@@ -147,7 +145,13 @@ def test_options_reach_the_estimator(inside, folder):
     )
     inside("embed", "karate", "-o", "a.npz", *options.split())
     model = BoostNE(
-        6, levels=3, window=4, negative=0.5, tol=1e-3, max_iter=7, dtype="float64", random_state=3
+        6,
+        levels=3,
+        connectivity=DeepWalkMatrix(window=4, negative=0.5),
+        tol=1e-3,
+        max_iter=7,
+        dtype="float64",
+        random_state=3,
     )
     expected = model.fit(load_dataset("karate").graph).embedding_
     found = read_embedding(folder / "a.npz")
@@ -155,12 +159,11 @@ def test_options_reach_the_estimator(inside, folder):
     assert found.vectors.dtype == np.float64
 
 
-def test_exact_is_the_command_lines_word_for_none(inside, folder):
+def test_approximation_auto_is_exact_on_a_small_graph(inside, folder):
     for name, approximation in (("default", ()), ("exact", ("--approximation", "exact"))):
         inside("embed", "karate", "-o", f"{name}.npz", *SMALL, *approximation)
-    inside(
-        "embed", "karate", "-o", "spectral.npz", *SMALL, "--approximation", "spectral", "--eigenpairs", "8"
-    )
+    spectral = ("--approximation", "spectral", "--eigenpairs", 8)
+    inside("embed", "karate", "-o", "spectral.npz", *SMALL, *spectral)
     default, exact, spectral = (
         read_embedding(folder / f"{name}.npz").vectors for name in ("default", "exact", "spectral")
     )
@@ -184,7 +187,7 @@ def test_embed_writes_every_format(boostne, folder, suffix):
     assert done.stderr == ""
 
 
-def test_two_runs_and_any_threads_write_the_same_bytes(boostne, folder):
+def test_output_bytes_do_not_depend_on_the_run_or_on_threads(boostne, folder):
     for name, threads in (("a", ()), ("b", ("--threads", 1)), ("c", ("--threads", 2))):
         boostne("embed", "digits", "-o", f"{name}.npz", "--dimensions", 16, "--levels", 2, *threads)
     assert len({(folder / f"{name}.npz").read_bytes() for name in "abc"}) == 1
@@ -200,17 +203,22 @@ def test_reader_options_reach_the_reader(inside, folder):
     assert read_embedding(folder / "x.csv").nodes.tolist() == ["a", "b", "c"]
 
 
-def test_a_file_wins_over_a_data_set_of_its_name(inside, folder):
+def test_a_file_takes_precedence_over_a_data_set(inside, folder):
     assert "34 nodes" in inside("embed", "karate", "-o", "x.csv", *SMALL).stdout
     (folder / "karate").write_text(EDGES)
     assert "6 nodes" in inside("embed", "karate", "-o", "x.csv", *SMALL).stdout
 
 
-def test_isolated_nodes_and_self_loops_are_one_line_each(boostne, folder):
+def test_data_sets_are_not_listed_for_an_existing_file(inside, monkeypatch):
+    monkeypatch.setattr("boostne.datasets.list_datasets", lambda: pytest.fail("listed"))
+    inside("embed", "edges.txt", "-o", "x.npz", *SMALL)
+
+
+def test_notes_on_isolated_nodes_and_self_loops_are_one_line_each(boostne, folder):
     (folder / "list.adjlist").write_text("a a b c\nb c\nd\n")
     done = boostne("embed", "list.adjlist", "-o", "x.csv", *SMALL)
     note, warning = sorted(done.stderr.splitlines())
-    assert note == "boostne: note: dropped 1 self-loop; --self-loops keep keeps them"
+    assert note == "boostne: note: dropped 1 self-loop; self_loops='keep' keeps them"
     assert warning == "boostne: warning: 1 of 4 nodes have no edges; their vectors are zero"
 
 
@@ -253,31 +261,56 @@ def test_no_control_characters_without_a_terminal(boostne):
         (
             ["embed", "edges.txt", "-o", "x.npz", *SMALL, "--directed"],
             1,
-            ["to_undirected()", "--to-undirected"],
+            ["directed", "--to-undirected", "hope"],
         ),
-        (["embed", "edges.txt", "-o", "x.npz", "--delimiter", ","], 1, ["line 1", "--delimiter names"]),
+        (["embed", "edges.txt", "-o", "x.npz", "--delimiter", ","], 1, ["line 1", "delimiter"]),
         (["embed", ".", "-o", "x.npz"], 1, ["directory"]),
-        (["embed", "karate", "-o", "x.npz", "--delimiter", ","], 2, ["--delimiter is for files"]),
+        (
+            ["embed", "karate", "-o", "x.npz", "--delimiter", ","],
+            2,
+            ["--delimiter applies to files", "'karate'"],
+        ),
+        (["embed", "edges.txt", "-o", "x.npz", "--memory", "4X"], 1, ["--memory", "'4X'", "2GB"]),
+        (["embed", "edges.txt", "-o", "x.npz", "--negative", "few"], 2, ["--negative", "'few'"]),
+        (["embed", "edges.txt", "-o", "x.npz", "--keep-matrix"], 2, ["--keep-matrix needs --checkpoint"]),
+        (["embed", "edges.txt", "-o", "x.npz", "--engine", "dask"], 2, ["--scheduler or --workers"]),
+        (["embed", "edges.txt", "-o", "x.npz", "--engine", "cuda", "--workers", "2"], 2, ["--engine cuda"]),
+        (["embed", "edges.txt", "-o", "x.npz", "--memory", "2GB", "--workers", "2"], 2, ["--memory", "Dask"]),
+        (
+            ["embed", "edges.txt", "-o", "x/", "--checkpoint", "c", "--workers", "2"],
+            2,
+            ["--checkpoint", "folder"],
+        ),
+        (
+            ["embed", "edges.txt", "-o", "x.npz", *SMALL, "--scheduler", "127.0.0.1:1"],
+            1,
+            ["no Dask scheduler answers at tcp://127.0.0.1:1"],
+        ),
+        (["embed", "edges.txt", "-o", "x.npz", "--workers", "0"], 1, ["--workers", "got 0"]),
+        (["embed", "edges.txt", "-o", "x.npz", "--weight", "2", "--no-weight"], 2, ["exclude each other"]),
+        (["estimate", "edges.txt", "--method", "hope"], 2, ["boostne and netmf", "got --method hope"]),
         (["embde", "edges.txt"], 2, ["'embed'"]),
         (["evaluate", "none.npz", "karate"], 1, ["none.npz", "No such file"]),
         (["evaluate", "none.npz", "karate", "--train", "10,x"], 2, ["--train", "10,x"]),
         (["demo", "-o", "edges.txt"], 1, ["edges.txt", "folder"]),
     ],
 )
-def test_errors_are_one_message(inside, folder, arguments, code, words):
+def test_errors_name_the_problem_in_one_line(inside, folder, arguments, code, words):
     error = error_of(inside(*arguments, code=code))
     for word in words:
         assert word in error
     assert [file.name for file in folder.iterdir()] == ["edges.txt"]
 
 
-def test_typos_end_with_the_code_of_usage(boostne):
-    done = boostne("embed", "edges.txt", "-o", "x.npz", "--levls", "2", code=2)
+@pytest.mark.parametrize("options", [["--levls", "2"], ["--levels"]])
+def test_usage_errors_exit_with_2_and_point_to_the_help_of_the_command(boostne, options):
+    done = boostne("embed", "edges.txt", "-o", "x.npz", *options, code=2)
     assert done.stdout == ""
     assert "--levels" in done.stderr
+    assert done.stderr.splitlines()[-1] == "Try: boostne embed --help"
 
 
-def test_damaged_graphs(boostne, folder):
+def test_graphs_without_edges_are_rejected(boostne, folder):
     (folder / "empty.txt").write_text("")
     assert "empty.txt: the file is empty" in error_of(boostne("embed", "empty.txt", "-o", "x.npz", code=1))
     (folder / "alone.adjlist").write_text("a\nb\n")
@@ -285,12 +318,12 @@ def test_damaged_graphs(boostne, folder):
     assert "2 nodes and no edges" in error
 
 
-def test_directed_graphs_can_be_made_undirected(inside):
+def test_to_undirected_accepts_a_directed_graph(inside):
     done = inside("embed", "edges.txt", "-o", "x.npz", *SMALL, "--directed", "--to-undirected")
     assert "6 nodes, 7 edges" in done.stdout
 
 
-def test_the_output_is_checked_before_the_graph_is_read(boostne):
+def test_output_is_checked_before_the_graph_is_read(boostne):
     error = error_of(boostne("embed", "no-such-graph", "-o", "missing/x.npz", code=1))
     assert "missing does not exist" in error
     assert "no-such-graph" not in error
@@ -299,10 +332,10 @@ def test_the_output_is_checked_before_the_graph_is_read(boostne):
 def test_debug_shows_the_traceback(inside):
     done = inside("embed", "nothing", "-o", "x.npz", "--debug", code=1)
     assert done.stderr.startswith("Traceback")
-    assert done.stderr.splitlines()[-1].startswith("boostne: error: there is no file 'nothing'")
+    assert done.stderr.splitlines()[-1].startswith("boostne: error: there is no file or data set 'nothing'")
 
 
-def test_too_little_memory_is_found_before_it_is_spent(boostne, folder):
+def test_insufficient_memory_is_detected_before_allocation(boostne, folder):
     n, m = 300_000, 900_000
     rng = np.random.default_rng(0)
     u = np.hstack([np.arange(n), rng.integers(n, size=m)])
@@ -318,14 +351,14 @@ def test_too_little_memory_is_found_before_it_is_spent(boostne, folder):
     needed = re.search(r"would need about (\d+) GB of memory; [\d.]+ [kMGT]B \(80% of the available", error)
     assert needed
     assert int(needed[1]) > 300
-    assert "--approximation auto" in error
+    assert "approximation='auto'" in error
     assert seconds < 60
     assert not (folder / "x.npz").exists()
 
 
 @needs_posix
 @pytest.mark.parametrize("arguments", [["methods"], ["--help"], ["--version"]])
-def test_a_reader_that_leaves_is_no_error(folder, arguments):
+def test_a_closed_pipe_exits_with_141(folder, arguments):
     process = subprocess.Popen(
         [sys.executable, "-m", "boostne", *arguments],
         cwd=folder,
@@ -343,7 +376,7 @@ def test_a_reader_that_leaves_is_no_error(folder, arguments):
 
 
 class Terminal:
-    """A long run whose error stream is a terminal."""
+    """A run whose stderr is a terminal."""
 
     def __init__(self, folder, *arguments):
         import pty
@@ -360,10 +393,10 @@ class Terminal:
         os.close(theirs)
 
     def read(self):
-        """Read what is there, and say whether there may be more."""
+        """Read what is available, and return whether there may be more."""
         try:
             chunk = os.read(self._end, 65_536)
-        except OSError:  # Linux's way to say that the other end is closed
+        except OSError:  # raised by Linux when the other end is closed
             return False
         self.text += chunk.decode(errors="replace")
         return bool(chunk)
@@ -383,23 +416,12 @@ class Terminal:
 
 @pytest.fixture
 def long_run(folder):
-    """Start a run of a minute or so; one that still goes on after the test is ended."""
+    """Start a run of about a minute, and kill it after the test."""
     rng = np.random.default_rng(0)
     np.savetxt(folder / "long.txt", rng.integers(3000, size=(30_000, 2)), fmt="%d")
-    arguments = [
-        "embed",
-        "long.txt",
-        "-o",
-        "out/x.npz",
-        "--negative",
-        "0.2",
-        "--tol",
-        "0",
-        "--max-iter",
-        "5000",
-    ]
     (folder / "out").mkdir()
-    terminal = Terminal(folder, *arguments)
+    options = "--negative 0.2 --tol 0 --max-iter 5000"
+    terminal = Terminal(folder, "embed", "long.txt", "-o", "out/x.npz", *options.split())
     yield terminal
     if terminal.process.poll() is None:
         terminal.process.kill()
@@ -407,7 +429,7 @@ def long_run(folder):
 
 
 @needs_posix
-def test_interrupt_leaves_nothing_behind(folder, long_run):
+def test_interrupt_leaves_no_files(folder, long_run):
     long_run.wait_for(r"level 1/8, pass \d+, residual 0\.\d+")
     begin = time.perf_counter()
     long_run.process.send_signal(signal.SIGINT)
@@ -419,8 +441,18 @@ def test_interrupt_leaves_nothing_behind(folder, long_run):
     assert list((folder / "out").iterdir()) == []
 
 
+def test_interrupt_with_a_checkpoint_says_how_to_resume(inside, monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(BoostNE, "fit", interrupted)
+    done = inside("embed", "edges.txt", "-o", "x.npz", *SMALL, "--checkpoint", "saved", code=130)
+    message = "interrupted; finished levels are saved in saved; run the same command again to resume"
+    assert done.stderr == f"boostne: {message}\n"
+
+
 @needs_posix
-def test_a_killed_run_leaves_no_file_under_the_final_name(folder, long_run):
+def test_a_killed_run_leaves_no_incomplete_output(folder, long_run):
     long_run.wait_for("level 1/8")
     long_run.process.kill()
     assert long_run.end() == -signal.SIGKILL
@@ -442,7 +474,7 @@ def test_progress_at_a_terminal(folder):
 # ---- the other commands
 
 
-def test_methods(inside):
+def test_methods_lists_every_method(inside):
     text = inside("methods").stdout
     assert "boostne" in text
     assert "Li, Wu" in text
@@ -453,13 +485,13 @@ def test_methods(inside):
     assert rows["hope"]["direction"]
 
 
-def test_datasets(inside):
+def test_datasets_lists_sizes(inside):
     assert re.search(r"digits +1,797 +12,339 +10 +yes", inside("datasets").stdout)
     rows = json.loads(inside("datasets", "--json").stdout)
     assert {row["name"] for row in rows} >= {"digits", "karate", "cora", "wiki", "ppi", "blogcatalog"}
 
 
-def test_estimate(inside):
+def test_estimate_is_close_to_the_exact_matrix(inside):
     text = inside("estimate", "digits").stdout
     for words in (
         "1,797",
@@ -467,9 +499,9 @@ def test_estimate(inside):
         "form of X",
         "entries of X",
         "peak memory",
-        "memory free",
-        "time of X",
-        "time of levels",
+        "free memory",
+        "time for X",
+        "time for levels",
     ):
         assert words in text
     found = json.loads(inside("estimate", "digits", "--json", "--window", 2).stdout)
@@ -477,7 +509,7 @@ def test_estimate(inside):
     assert found["entries"] == pytest.approx(exact.nnz, rel=0.3)
 
 
-def test_evaluate(boostne, inside, folder):
+def test_evaluate_gives_equal_scores_for_a_data_set_and_its_label_file(boostne, inside, folder):
     boostne("embed", "digits", "-o", "digits.emb", "--dimensions", 32, "--levels", 2)
     options = ("--train", "10,50", "--repeats", 2, "--seed", 1)
     text = boostne("evaluate", "digits.emb", "digits", *options).stdout

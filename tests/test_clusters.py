@@ -15,13 +15,13 @@ from boostne.errors import BoostneError, ParameterError
 
 
 def planted(n=150, classes=3, noise=0.3, seed=0):
-    """Vectors around one direction for each class, and the classes."""
+    """Vectors along one direction per class plus noise, and the classes."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(classes, size=n)
     return np.eye(classes)[labels] + noise * rng.normal(size=(n, classes)), labels
 
 
-def test_clear_classes_are_found_and_noise_finds_none():
+def test_separable_classes_score_one_and_noise_about_zero():
     vectors, labels = planted(noise=0.05)
     clear = evaluate_clusters(vectors, labels, repeats=3)
     assert clear.mean("nmi") == clear.mean("ari") == 1.0
@@ -32,7 +32,7 @@ def test_clear_classes_are_found_and_noise_finds_none():
 
 
 @pytest.mark.parametrize("normalize", [True, False])
-def test_scores_equal_a_plain_loop(normalize):
+def test_scores_equal_a_loop_over_scikit_learn(normalize):
     vectors, labels = planted(noise=0.5)
     vectors *= np.random.default_rng(2).uniform(0.1, 10, size=(150, 1))
     result = evaluate_clusters(vectors, labels, repeats=3, seed=4, normalize=normalize, starts=2)
@@ -46,7 +46,7 @@ def test_scores_equal_a_plain_loop(normalize):
         assert row["ari"] == pytest.approx(adjusted_rand_score(labels, found))
 
 
-def test_a_hand_computed_agreement():
+def test_nmi_and_ari_against_a_hand_computed_example():
     # k-means puts 0 with 1 and 2 with 3; the labels put 3 alone. Of 6 pairs, 1 is together in both, 2 are
     # together in the clusters and 3 in the labels: ARI = (1 - 2·3/6) / ((2 + 3) / 2 - 2·3/6) = 0.
     result = evaluate_clusters([[0.0], [1.0], [10.0], [11.0]], ["a", "a", "a", "b"], normalize=False)
@@ -56,7 +56,7 @@ def test_a_hand_computed_agreement():
     assert result.mean("nmi") == pytest.approx(2 * (entropy - 0.5) / (1 + entropy))
 
 
-def test_normalized_vectors_show_their_direction_alone():
+def test_normalize_ignores_vector_norms():
     rng = np.random.default_rng(3)
     labels = np.arange(100) % 2
     vectors = np.eye(2)[labels] * rng.choice([1.0, 100.0], size=(100, 1))
@@ -64,13 +64,13 @@ def test_normalized_vectors_show_their_direction_alone():
     assert evaluate_clusters(vectors, labels, repeats=2, normalize=False).mean("ari") < 0.6
 
 
-def test_communities_of_a_graph_are_found():
+def test_boostne_vectors_recover_planted_communities():
     graph, labels = planted_partition([40, 40, 40], 0.4, 0.02)
     vectors = BoostNE(16, levels=2, window=3).fit(graph).embedding_
     assert evaluate_clusters(vectors, labels, repeats=3).mean("ari") > 0.8
 
 
-def test_joins_on_ids_not_on_position():
+def test_vectors_and_labels_are_joined_on_ids():
     vectors, labels = planted(noise=0.5)
     expected = evaluate_clusters(vectors, labels, repeats=2)
     order = np.random.default_rng(5).permutation(150)
@@ -80,16 +80,16 @@ def test_joins_on_ids_not_on_position():
     assert got.labels_sha256 == expected.labels_sha256
 
 
-def test_the_number_of_threads_changes_nothing():
+def test_scores_do_not_depend_on_n_jobs():
     vectors, labels = planted(n=3000, classes=8, noise=0.6)
     runs = [evaluate_clusters(vectors, labels, repeats=4, starts=1, n_jobs=n) for n in (1, 3, None)]
     np.testing.assert_array_equal(runs[0].scores, runs[1].scores)
     np.testing.assert_array_equal(runs[0].scores, runs[2].scores)
-    assert len(set(runs[0].scores["nmi"].tolist())) > 1  # the runs have starts of their own
+    assert len(set(runs[0].scores["nmi"].tolist())) > 1  # the runs differ in their initialization
 
 
 def test_k_means_runs_on_one_thread(monkeypatch):
-    # Sums that are cut by the number of threads differ in their last bits, on some data in the clusters too.
+    # Sums split over threads differ in the last bits, which can change the clusters.
     seen = []
 
     class Watched(KMeans):
@@ -103,22 +103,22 @@ def test_k_means_runs_on_one_thread(monkeypatch):
     assert set(seen) == {1}
 
 
-def test_nodes_with_several_labels_are_left_out_and_counted():
+def test_nodes_with_several_labels_are_ignored_and_counted():
     vectors, labels = planted(noise=0.4)
     mapping = {i: [label] for i, label in enumerate(labels.tolist())}
     for i in range(0, 30, 3):
         mapping[i] = [0, 1]
-    with pytest.warns(UserWarning, match="10 nodes have several labels and are left out") as seen:
+    with pytest.warns(UserWarning, match="10 nodes have several labels and are ignored") as seen:
         result = evaluate_clusters(vectors, mapping, repeats=2)
     assert len(seen) == 1
     assert seen[0].filename == __file__
     assert (result.n_nodes, result.n_multilabel, result.n_classes) == (140, 10, 3)
     single = {i: several for i, several in mapping.items() if len(several) == 1}
     np.testing.assert_array_equal(result.scores, evaluate_clusters(vectors, single, repeats=2).scores)
-    assert "140 nodes with one label (10 with several are left out)" in result.table()
+    assert "140 nodes with one label (10 with several are ignored)" in result.table()
 
 
-def test_classes_that_only_such_nodes_have_do_not_count():
+def test_classes_of_ignored_nodes_do_not_count():
     vectors, labels = planted(noise=0.05)
     mapping = dict(enumerate(labels.tolist())) | {0: ["rare", "rarer"]}
     with pytest.warns(UserWarning, match="1 nodes have several"):
@@ -135,7 +135,7 @@ def test_nodes_without_vector_are_counted():
     assert result.mean("ari") == 1.0
 
 
-def test_zero_vectors_stay():
+def test_zero_vectors_are_accepted():
     vectors, labels = planted(noise=0.05)
     vectors[labels == 0] = 0
     assert evaluate_clusters(vectors, labels, repeats=1).mean("ari") == 1.0
@@ -151,19 +151,19 @@ def test_zero_vectors_stay():
         ),
         ({0: [0, 1], 1: 0, 2: 0}, {}, "at least two classes among the 2 nodes .*, got 1"),
         (dict.fromkeys(range(6), 0), {}, "at least two classes"),
-        (["a", "b"], {"repeats": 0}, "repeats must be an integer of at least 1, got 0"),
+        (["a", "b"], {"repeats": 0}, "repeats must be an integer of at least 1; got 0"),
         (["a", "b"], {"seed": 0.5}, "seed must be an integer"),
-        (["a", "b"], {"starts": 0}, "starts must be an integer of at least 1, got 0"),
+        (["a", "b"], {"starts": 0}, "starts must be an integer of at least 1; got 0"),
         (["a", "b"], {"n_jobs": 0}, "n_jobs must be .*, got 0"),
         ({"x": 0, "y": 1}, {}, "no labeled node has a vector"),
     ],
 )
-def test_bad_input(labels, options, message):
+def test_invalid_input_raises(labels, options, message):
     with pytest.raises(ParameterError, match=message):
         evaluate_clusters(np.eye(6), labels, **options)
 
 
-def test_an_embedding_with_nan():
+def test_nan_in_embedding_raises():
     with pytest.raises(BoostneError, match="node 1"):
         evaluate_clusters([[0.0], [np.nan]], [0, 1])
 
@@ -177,9 +177,7 @@ def test_result_as_table_and_json():
     assert result.mean("nmi") == pytest.approx(nmi.mean())
     assert result.std("nmi") == pytest.approx(nmi.std(ddof=1))
     lines = str(result).splitlines()
-    assert (
-        "150 nodes with one label; k-means, k = 3 classes, vectors of length 1; 4 runs (seed 6)" in lines[0]
-    )
+    assert "150 nodes with one label; k-means, k = 3 classes, unit-norm vectors; 4 runs (seed 6)" in lines[0]
     assert lines[-2] == f"NMI   {result.mean('nmi'):.4f} ± {result.std('nmi'):.4f}"
     assert lines[-1].startswith("ARI")
     content = json.loads(json.dumps(result.to_dict(), allow_nan=False))
@@ -193,7 +191,7 @@ def test_result_as_table_and_json():
         result.mean("micro")
 
 
-def test_scores_as_a_csv_file(tmp_path):
+def test_to_csv_writes_the_scores(tmp_path):
     vectors, labels = planted(noise=0.7)
     result = evaluate_clusters(vectors, labels, repeats=2, starts=1)
     text = result.to_csv(tmp_path / "scores.csv")

@@ -18,7 +18,7 @@ from boostne.evaluation.result import SCORE, Evaluation
 
 
 def scored(micro, macro=None, **changes):
-    """An evaluation with the given scores at one ratio."""
+    """Build an evaluation with the given scores at one ratio."""
     micro = np.asarray(micro, dtype=float)
     macro = micro if macro is None else np.asarray(macro, dtype=float)
     rows = [(50, i, *pair, 0) for i, pair in enumerate(zip(micro, macro, strict=True))]
@@ -39,7 +39,7 @@ def scored(micro, macro=None, **changes):
 
 
 def exact_p(differences):
-    """Two-sided p of the signed-rank test, by trying every choice of signs."""
+    """Return the two-sided p of the signed-rank test by enumerating all signs."""
     ranks = np.argsort(np.argsort(np.abs(differences))) + 1
     seen = abs(np.sum(np.sign(differences) * ranks))
     signs = np.array(list(product([-1, 1], repeat=len(ranks))))
@@ -49,8 +49,8 @@ def exact_p(differences):
 # ---- the statistics
 
 
-def test_holm_against_an_example_by_hand():
-    # Sorted: 0.005, 0.01, 0.03, 0.04, times 4, 3, 2, 1: 0.02, 0.03, 0.06, 0.04; never less than one before.
+def test_holm_against_a_hand_computed_example():
+    # Sorted: 0.005, 0.01, 0.03, 0.04, times 4, 3, 2, 1: 0.02, 0.03, 0.06, 0.04; then the running maximum.
     np.testing.assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
     np.testing.assert_allclose(holm([0.6, 0.7]), [1, 1])
     np.testing.assert_allclose(holm([0.2]), [0.2])
@@ -58,7 +58,7 @@ def test_holm_against_an_example_by_hand():
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
-def test_holm_lies_between_the_plain_p_and_bonferroni(p):
+def test_holm_is_between_plain_p_and_bonferroni(p):
     corrected, plain = holm(p), np.array(p)
     assert (corrected >= plain).all()
     assert (corrected <= np.minimum(1, len(p) * plain)).all()
@@ -67,7 +67,7 @@ def test_holm_lies_between_the_plain_p_and_bonferroni(p):
     assert corrected.max() <= 1
 
 
-def test_rank_biserial_against_an_example_by_hand():
+def test_rank_biserial_against_a_hand_computed_example():
     # |d| = 1, 2, 2, 4, 5 has the ranks 1, 2.5, 2.5, 4, 5; the negative ones are 2.5 and 4: (8.5 - 6.5) / 15.
     assert rank_biserial([1, 2, -2, -4, 5, 0]) == pytest.approx(2 / 15)
     assert rank_biserial([0.1, 0.2]) == 1.0
@@ -77,7 +77,7 @@ def test_rank_biserial_against_an_example_by_hand():
 
 
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=30))
-def test_rank_biserial_changes_its_sign_with_the_order(d):
+def test_rank_biserial_is_antisymmetric(d):
     effect = rank_biserial(d)
     assert -1 <= effect <= 1
     assert rank_biserial(-np.array(d)) == pytest.approx(-effect)
@@ -86,7 +86,7 @@ def test_rank_biserial_changes_its_sign_with_the_order(d):
 # ---- the comparison
 
 
-def test_a_comparison_by_hand():
+def test_compare_against_a_hand_computed_example():
     a = scored([0.51, 0.62, 0.73, 0.84, 0.35, 0.46, 0.57])
     d = np.array([0.01, 0.02, 0.03, 0.04, -0.05, 0.06, 0.0])
     b = scored(a.scores["micro"] - d)
@@ -99,14 +99,14 @@ def test_a_comparison_by_hand():
     assert micro.p_holm == pytest.approx(min(1, 2 * micro.p))
 
 
-def test_p_is_scipys_for_many_splits():
+def test_p_equals_scipy_for_many_splits():
     rng = np.random.default_rng(0)
     first, second = rng.random(90), rng.random(90)
     test = compare({"x": scored(first), "y": scored(second)}).tests[0]
     assert test.p == pytest.approx(wilcoxon(first, second).pvalue, rel=1e-9)
 
 
-def test_each_pair_and_metric_is_tested_and_holm_counts_them_all():
+def test_holm_corrects_for_all_pairs_and_metrics():
     rng = np.random.default_rng(1)
     results = {name: scored(rng.random(20), rng.random(20)) for name in "abc"}
     found = compare(results)
@@ -120,7 +120,7 @@ def test_each_pair_and_metric_is_tested_and_holm_counts_them_all():
     assert swapped.effect == pytest.approx(-found.tests[0].effect)
 
 
-def test_metrics_are_not_mixed_up():
+def test_each_metric_is_tested_on_its_own_scores():
     rng = np.random.default_rng(2)
     base = rng.random(20)
     found = compare({"a": scored(base, base), "b": scored(base - 0.1, base + 0.1)})
@@ -128,7 +128,7 @@ def test_metrics_are_not_mixed_up():
 
 
 @pytest.mark.parametrize("n", [1, 5, 10, 90])
-def test_identical_results_are_not_different(n):
+def test_identical_results_give_p_one_without_warnings(n):
     scores = np.random.default_rng(3).random(n)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -139,17 +139,17 @@ def test_identical_results_are_not_different(n):
         assert (test.wins, test.ties, test.losses) == (0, n, 0)
 
 
-def test_the_last_bits_are_no_difference():
+def test_rounding_errors_count_as_ties():
     scores = np.array([0.1 + 0.2, 0.7, 0.4])
     test = compare({"a": scored(scores), "b": scored([0.3, 0.7, 0.4])}).tests[0]
     assert scores[0] != 0.3
     assert (test.wins, test.ties, test.p) == (0, 3, 1.0)
-    # 0.3 - 0.1 and 0.9 - 0.7 differ in their last bits, and share a rank all the same.
+    # 0.3 - 0.1 and 0.9 - 0.7 differ in their last bits but share a rank.
     test = compare({"a": scored([0.3, 0.7, 0.5]), "b": scored([0.1, 0.9, 0.4])}).tests[0]
     assert test.effect == pytest.approx((2.5 + 1 - 2.5) / 6)
 
 
-def test_real_evaluations():
+def test_compare_results_of_evaluate():
     rng = np.random.default_rng(4)
     labels = np.arange(80) % 2
     vectors = {
@@ -166,7 +166,7 @@ def test_real_evaluations():
     assert (found.train, found.repeats, found.seed) == ((30.0, 60.0), 5, 0)
 
 
-# ---- what is not paired
+# ---- unpaired results
 
 
 @pytest.mark.parametrize(
@@ -180,12 +180,12 @@ def test_real_evaluations():
         ({"labels_sha256": "m"}, "the checksum of nodes and labels is l for 'a' and m for 'b'"),
     ],
 )
-def test_results_that_are_not_paired_are_refused(changes, message):
+def test_unpaired_results_raise(changes, message):
     with pytest.raises(ParameterError, match=message):
         compare({"a": scored([0.5] * 6), "b": scored([0.6] * 6, **changes)})
 
 
-def test_other_repeats_and_other_labels_are_refused():
+def test_different_repeats_or_labels_raise():
     with pytest.raises(ParameterError, match="repeats is 6 for 'a' and 5 for 'c'"):
         compare({"a": scored([0.5] * 6), "b": scored([0.5] * 6), "c": scored([0.6] * 5)})
     x, labels = np.random.default_rng(0).normal(size=(20, 2)), np.arange(20) % 2
@@ -194,21 +194,29 @@ def test_other_repeats_and_other_labels_are_refused():
         compare({"a": one, "b": other})
 
 
-def test_another_classifier_is_no_obstacle():
+def test_results_with_different_c_are_paired():
     assert compare({"a": scored([0.5] * 6), "b": replace(scored([0.6] * 6), C=2.0)}).tests[0].losses == 6
 
 
 @pytest.mark.parametrize(
     ("results", "options", "message"),
     [
-        ({}, {}, "two evaluations at least, got 0"),
-        ({"a": scored([0.5])}, {}, "two evaluations at least, got 1"),
-        ([scored([0.5])], {}, "must be a mapping from names .*, got list"),
-        ({"a": scored([0.5]), "b": 0.5}, {}, r"results\['b'\] must be what evaluate\(\) returns, got float"),
-        ({"a": scored([0.5]), "b": scored([0.5])}, {"alpha": 0}, "alpha must lie between 0 and 1 .*, got 0"),
+        ({}, {}, "at least two evaluations, got 0"),
+        ({"a": scored([0.5])}, {}, "at least two evaluations, got 1"),
+        ([scored([0.5])], {}, "must map names to Evaluation objects .*, got list"),
+        (
+            {"a": scored([0.5]), "b": 0.5},
+            {},
+            r"results\['b'\] must be an Evaluation from evaluate\(\), got float",
+        ),
+        (
+            {"a": scored([0.5]), "b": scored([0.5])},
+            {"alpha": 0},
+            "alpha must be strictly between 0 and 1, got 0",
+        ),
     ],
 )
-def test_bad_input(results, options, message):
+def test_invalid_input_raises(results, options, message):
     with pytest.raises(ParameterError, match=message):
         compare(results, **options)
 
@@ -241,8 +249,8 @@ def test_result_as_table_and_json():
     assert content["tests"][0]["first"] == "good one"
 
 
-def test_the_plain_test_and_holms_can_disagree():
-    # Six wins give p = 2/64 = 0.03125: below 0.05, but not when it is one of two tests.
+def test_holm_correction_can_remove_significance():
+    # Six wins give p = 2/64 = 0.03125: below 0.05, but not after correcting for two tests.
     first, second = np.arange(6) / 100 + 0.5, np.zeros(6)
     (test, _) = compare({"a": scored(first, second), "b": scored(second, second)}).to_dict()["tests"]
     assert test["p"] == pytest.approx(2 / 64)
@@ -252,7 +260,7 @@ def test_the_plain_test_and_holms_can_disagree():
 # ---- the checksums
 
 
-def test_checksums_tell_data_apart_and_ignore_its_order():
+def test_checksums_distinguish_data_but_not_its_order():
     x = np.arange(6.0).reshape(3, 2)
     one = embedding_sha256(Embedding(["a", "b", "c"], x))
     assert len(one) == 64

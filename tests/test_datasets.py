@@ -1,3 +1,5 @@
+"""Built-in and published data sets."""
+
 import shutil
 
 import numpy as np
@@ -27,7 +29,7 @@ def assert_clean(dataset):
 
 
 @pytest.mark.parametrize(("name", "nodes", "edges", "classes", "components"), TABLE)
-def test_the_four_of_the_paper_match_table_two(paper_data, name, nodes, edges, classes, components):
+def test_paper_data_sets_match_table_two(paper_data, name, nodes, edges, classes, components):
     dataset = load_dataset(name)
     assert dataset.name == name
     assert dataset.features is None
@@ -38,29 +40,29 @@ def test_the_four_of_the_paper_match_table_two(paper_data, name, nodes, edges, c
 
 
 @pytest.mark.parametrize(("name", "labels_per_node"), [("cora", 1), ("wiki", 1)])
-def test_some_have_one_label_a_node(paper_data, name, labels_per_node):
+def test_cora_and_wiki_have_one_label_per_node(paper_data, name, labels_per_node):
     assert set(load_dataset(name).labels.matrix.sum(axis=1).tolist()) == {labels_per_node}
 
 
-def test_digits():
+def test_digits_has_pixels_as_features_and_digits_as_labels():
     digits = load_dataset("digits")
     assert (digits.graph.n_nodes, digits.graph.n_edges) == (1797, 12339)
     assert digits.features.shape == (1797, 64)
     assert digits.features.min() == 0
     assert digits.features.max() == 1
     assert sorted(digits.labels.classes.tolist()) == list(range(10))
-    assert digits.graph.degrees.min() >= 10  # the union keeps every node's own ten neighbors
+    assert digits.graph.degrees.min() >= 10  # the graph keeps the ten nearest neighbors of every node
     assert_clean(digits)
 
 
-def test_digits_link_near_images():
+def test_digits_connects_each_image_to_its_nearest_neighbors():
     digits = load_dataset("digits")
     linked = digits.graph.adjacency[[0]].indices
     distances = np.linalg.norm(digits.features - digits.features[0], axis=1)
     assert set(np.argsort(distances)[1:11]) <= set(linked.tolist())
 
 
-def test_karate_is_the_graph_of_networkx():
+def test_karate_equals_the_graph_in_networkx():
     import networkx
 
     theirs = networkx.karate_club_graph()
@@ -72,10 +74,10 @@ def test_karate_is_the_graph_of_networkx():
     assert_clean(ours)
 
 
-def test_an_unknown_name_gets_the_close_ones():
-    with pytest.raises(ParameterError, match="no data set 'Blogcatalogue'; did you mean 'blogcatalog'"):
+def test_an_unknown_name_raises_with_suggestions():
+    with pytest.raises(ParameterError, match="unknown data set 'Blogcatalogue'; did you mean 'blogcatalog'"):
         load_dataset("Blogcatalogue")
-    with pytest.raises(ParameterError, match="known: digits, karate, cora, wiki, ppi, blogcatalog"):
+    with pytest.raises(ParameterError, match="available: digits, karate, cora, wiki, ppi, blogcatalog"):
         load_dataset("zzz")
 
 
@@ -90,7 +92,7 @@ def no_network(monkeypatch, tmp_path):
 
 
 @pytest.mark.usefixtures("no_network")
-def test_without_network_the_message_says_what_to_do():
+def test_a_failed_download_raises_with_instructions():
     with pytest.raises(BoostneError) as caught:
         load_dataset("cora")
     message = str(caught.value)
@@ -104,7 +106,7 @@ def test_without_network_the_message_says_what_to_do():
 
 
 @pytest.mark.usefixtures("no_network")
-def test_list_says_what_is_here(tmp_path, monkeypatch):
+def test_list_datasets_tells_which_are_present(tmp_path, monkeypatch):
     rows = {row.name: row for row in list_datasets()}
     assert [row.present for row in rows.values()] == [True, True, False, False, False, False]
     assert rows["ppi"][1:4] == (3860, 37845, 50)
@@ -115,8 +117,12 @@ def test_list_says_what_is_here(tmp_path, monkeypatch):
     assert [row.name for row in list_datasets() if row.present] == ["digits", "karate", "blogcatalog"]
 
 
+def test_dataset_names_are_those_of_list_datasets():
+    assert [row.name for row in list_datasets()] == list(datasets.DATASET_NAMES)
+
+
 @pytest.mark.usefixtures("no_network")
-def test_a_wrong_checksum_is_refused(tmp_path, monkeypatch):
+def test_a_wrong_checksum_raises(tmp_path, monkeypatch):
     (tmp_path / "cora").mkdir()
     file = tmp_path / "cora" / "cora_edgelist.txt"
     file.write_text("0 1\n")
@@ -127,10 +133,10 @@ def test_a_wrong_checksum_is_refused(tmp_path, monkeypatch):
     assert str(file) in message
     assert "bdab43591bf44e2870280e36bd0f215f04cfcf019c08347d90da4a7a4f5c5775" in message
     assert "SHA-256 is " in message
-    assert "replace it by https://" in message
+    assert "replace it with https://" in message
 
 
-def test_downloads_are_kept_and_checked(data_folder, tmp_path, monkeypatch):
+def test_downloads_are_verified_and_cached(data_folder, tmp_path, monkeypatch):
     calls = []
 
     def retrieve(url, known_hash, fname, path):
@@ -148,8 +154,7 @@ def test_downloads_are_kept_and_checked(data_folder, tmp_path, monkeypatch):
     assert len(calls) == 2
 
 
-def test_other_numbers_than_table_two_are_an_error(monkeypatch):
-    entry = datasets._Entry(34, 77, 2, "")
-    monkeypatch.setitem(datasets._DATASETS, "karate", entry)
+def test_unexpected_sizes_raise(monkeypatch):
+    monkeypatch.setitem(datasets._DATASETS, "karate", datasets._Specification(34, 77, 2, ""))
     with pytest.raises(FileFormatError, match=r"'karate' must have .* \(34, 77, 2\), got \(34, 78, 2\)"):
         load_dataset("karate")

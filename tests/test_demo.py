@@ -1,4 +1,4 @@
-"""The demonstration, run as a user runs it."""
+"""The demo, run in a separate process."""
 
 import os
 import re
@@ -39,18 +39,18 @@ def scores(text):
     return [[float(score) for score in numbers.split()] for _, numbers in rows]
 
 
-def test_table(demo):
+def test_boostne_beats_the_pixels_with_few_labels(demo):
     _, text = demo
     boosted, single, pixels = scores(text)
     for row in (boosted, single, pixels):
         assert all(0.5 < score < 1 for score in row)
-    # Ten digits, equally frequent: guessing scores 0.1.
+    # Random guessing scores 0.1.
     assert min(boosted) > 0.9
     assert boosted[0] > pixels[0]
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_embedding(demo):
+def test_embedding_has_eight_levels_and_the_ids_of_the_graph(demo):
     folder, _ = demo
     embedding = read_embedding(folder / "demo" / "digits.npz")
     assert embedding.vectors.shape == (1797, 128)
@@ -58,7 +58,7 @@ def test_embedding(demo):
     assert embedding.nodes.tolist() == load_dataset("digits").graph.nodes.tolist()
 
 
-def test_picture(demo):
+def test_picture_has_two_panels_and_ten_colors(demo):
     from matplotlib import image
 
     folder, _ = demo
@@ -69,12 +69,12 @@ def test_picture(demo):
     assert 0.02 < ink.mean() < 0.5
     for half in (ink[:, : width // 2], ink[:, width // 2 :]):
         assert half.mean() > 0.01
-    # Ten digits in ten colors, beside the grey of text and axes.
+    # Ten colors of digits, and the gray of text and axes.
     colors, counts = np.unique((pixels[ink] * 15).astype(int), axis=0, return_counts=True)
     assert len(colors[counts > 100]) > 10
 
 
-def test_it_says_where_the_files_are_and_what_is_next(demo):
+def test_output_names_the_files_and_the_next_command(demo):
     folder, text = demo
     for file in ("digits.npz", "digits.png"):
         assert str(Path("demo") / file) in text
@@ -82,8 +82,8 @@ def test_it_says_where_the_files_are_and_what_is_next(demo):
     assert sorted(file.name for file in (folder / "demo").iterdir()) == ["digits.npz", "digits.png"]
 
 
-def test_without_matplotlib(tmp_path):
-    # A finder that hides matplotlib, loaded before anything else.
+def test_no_picture_without_matplotlib(tmp_path):
+    # A meta path finder that hides matplotlib, installed at startup.
     (tmp_path / "sitecustomize.py").write_text(
         "import sys\n"
         "class Hidden:\n"

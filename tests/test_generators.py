@@ -1,4 +1,4 @@
-"""The generator: as many edges, as mixed and as uneven as asked for, and the same ones for the same seed."""
+"""The planted partition generator: edge counts, mixing, degree distribution, reproducibility."""
 
 import time
 
@@ -11,14 +11,14 @@ from boostne.cli.program import run
 from boostne.errors import ParameterError
 
 
-def share_within(data):
+def fraction_within(data):
     A = data.graph.adjacency.tocoo()
     community = data.labels.matrix.indices
     return np.mean(community[A.row] == community[A.col])
 
 
 @pytest.mark.parametrize("mean_degree", [2, 7.5, 40])
-def test_the_mean_degree_is_met_and_nobody_is_left_alone(mean_degree):
+def test_mean_degree_is_exact_and_no_node_is_isolated(mean_degree):
     graph = planted_partition(3000, communities=5, mean_degree=mean_degree).graph
     assert graph.n_edges == 1500 * mean_degree
     assert graph.degrees.min() >= 1
@@ -28,27 +28,27 @@ def test_the_mean_degree_is_met_and_nobody_is_left_alone(mean_degree):
 
 
 @pytest.mark.parametrize("mixing", [0.0, 0.2, 0.5, 1.0])
-def test_the_share_of_edges_within_communities(mixing):
+def test_fraction_of_edges_within_communities(mixing):
     data = planted_partition(20_000, communities=20, mixing=mixing)
-    # A mixed edge falls into its own community one time in twenty; repeated edges, which are drawn anew, are
-    # more frequent within.
-    assert share_within(data) == pytest.approx(1 - mixing + mixing / 20, abs=0.015)
+    # One in twenty mixed edges stays within its community; duplicates, which are drawn again, are more frequent
+    # within communities.
+    assert fraction_within(data) == pytest.approx(1 - mixing + mixing / 20, abs=0.015)
 
 
-def test_communities_are_equal_and_their_nodes_scattered():
+def test_communities_have_equal_sizes_and_shuffled_nodes():
     data = planted_partition(10_001, communities=10)
     sizes = data.labels.matrix.sum(axis=0)
     assert sizes.sum() == 10_001
     assert sizes.max() - sizes.min() <= 1
     assert not data.labels.multilabel
-    # The number of a node says nothing about its community.
+    # Node numbers and communities are uncorrelated.
     assert abs(np.corrcoef(np.arange(10_001), data.labels.matrix.indices)[0, 1]) < 0.05
 
 
 @pytest.mark.parametrize("exponent", [2.3, 3.0])
-def test_the_degrees_follow_the_law(exponent):
+def test_degrees_follow_the_power_law(exponent):
     degrees = planted_partition(200_000, mean_degree=20, exponent=exponent, mixing=0.5).graph.degrees
-    # Hill's estimate of the exponent from the tail below the cut-off, corrected for where it ends.
+    # Hill's estimator of the exponent on the tail below the cap, corrected for the truncation.
     low, high = 60, 600
     tail = degrees[(degrees >= low) & (degrees < high)]
     found = [
@@ -66,31 +66,31 @@ def _mean_log(gamma, ratio):
     return 1 / a - np.log(ratio) * cut / (1 - cut)
 
 
-def test_a_large_exponent_makes_degrees_alike():
+def test_a_large_exponent_gives_similar_degrees():
     degrees = planted_partition(5000, exponent=50).graph.degrees
     assert degrees.max() < 30
     assert planted_partition(5000, exponent=2.2).graph.degrees.max() > 100
 
 
-def test_the_same_seed_gives_the_same_graph():
+def test_equal_seeds_give_equal_graphs():
     first, again, other = (planted_partition(500, communities=4, seed=seed) for seed in (1, 1, 2))
     assert first.graph.fingerprint() == again.graph.fingerprint()
     assert (first.labels.matrix != again.labels.matrix).nnz == 0
     assert first.graph.fingerprint() != other.graph.fingerprint()
 
 
-def test_without_mixing_communities_do_not_touch():
+def test_without_mixing_communities_are_disconnected():
     data = planted_partition(2000, communities=4, mixing=0)
     _, component = sparse.csgraph.connected_components(data.graph.adjacency)
     community = data.labels.matrix.indices
     assert all(len(set(community[component == c])) == 1 for c in np.unique(component))
 
 
-def test_a_large_one_takes_seconds():
+def test_a_large_graph_takes_seconds():
     begin = time.process_time()
     graph = planted_partition(200_000).graph
     assert graph.n_edges == 1_000_000
-    assert time.process_time() - begin < 10  # a loop over its edges in Python would take longer
+    assert time.process_time() - begin < 10  # a Python loop over the edges would take longer
 
 
 @pytest.mark.parametrize(
@@ -101,31 +101,31 @@ def test_a_large_one_takes_seconds():
         ({"mixing": 1.1}, "mixing must be between 0 and 1; got 1.1"),
         ({"mixing": np.nan}, "mixing must be between 0 and 1; got nan"),
         ({"exponent": 2}, "exponent must be above 2.*got 2"),
-        ({"mean_degree": 1}, "mean_degree must be at least 2 and below half a community, 25; got 1"),
+        ({"mean_degree": 1}, "mean_degree must be at least 2 and below half the community size, 25; got 1"),
         ({"mean_degree": 25}, "mean_degree must be .*got 25"),
     ],
 )
-def test_what_no_graph_can_meet(changes, message):
+def test_infeasible_parameters_raise(changes, message):
     with pytest.raises(ParameterError, match=message):
         planted_partition(100, **{"communities": 2, **changes})
 
 
-def test_from_the_command_line_and_back(tmp_path, capsys):
+def test_generate_command_writes_the_graph_and_its_labels(tmp_path, capsys):
     edges, labels = str(tmp_path / "edges.csv"), str(tmp_path / "labels.csv")
     options = ["--nodes", "500", "--communities", "3", "--mean-degree", "6", "--seed", "7"]
     assert run(["generate", edges, "--labels", labels, *options]) == 0
     assert "500 nodes, 1,500 edges" in capsys.readouterr().out
     data = planted_partition(500, communities=3, mean_degree=6, seed=7)
     assert read_graph(edges).fingerprint() == data.graph.fingerprint()
-    truth, left_out = read_labels(labels).align(data.graph.nodes)
-    assert left_out == 0
+    truth, n_left_out = read_labels(labels).align(data.graph.nodes)
+    assert n_left_out == 0
     assert (truth != data.labels.matrix).nnz == 0
     assert run(["generate", edges, "--mixing", "2"]) == 1
     assert "mixing must be between 0 and 1" in capsys.readouterr().err
     assert run(["generate", str(tmp_path / "nowhere" / "x.csv")]) == 1
 
 
-def test_weights_are_written_too(tmp_path):
+def test_write_edges_includes_weights(tmp_path):
     from tests import graphs
 
     from boostne.io.writing import write_edges

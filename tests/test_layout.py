@@ -1,4 +1,4 @@
-"""Vectors in the plane."""
+"""Two-dimensional layouts."""
 
 import numpy as np
 import pytest
@@ -14,36 +14,36 @@ def clusters(n=60, d=6, groups=3):
     return centers[group] + rng.random((n, d)), group
 
 
-def test_groups_stay_groups():
+def test_clusters_stay_separate():
     vectors, group = clusters()
-    places = flat_map(vectors)
-    distances = np.linalg.norm(places[:, None] - places[None], axis=2)
+    positions = flat_map(vectors)
+    distances = np.linalg.norm(positions[:, None] - positions[None], axis=2)
     np.fill_diagonal(distances, np.inf)
-    assert places.shape == (60, 2)
+    assert positions.shape == (60, 2)
     assert np.array_equal(group[distances.argmin(axis=1)], group)
 
 
-def test_the_seed_decides():
+def test_layout_is_determined_by_the_seed():
     vectors, _ = clusters()
     assert np.array_equal(flat_map(vectors, seed=3), flat_map(vectors, seed=3))
 
 
 @pytest.mark.parametrize("shape", [(1, 8), (3, 8), (5, 8), (40, 1), (40, 2), (40, 3)])
-def test_few_nodes_or_columns(shape):
-    places = flat_map(np.random.default_rng(0).random(shape))
-    assert places.shape == (shape[0], 2)
-    assert np.isfinite(places).all()
+def test_layout_of_few_nodes_or_columns(shape):
+    positions = flat_map(np.random.default_rng(0).random(shape))
+    assert positions.shape == (shape[0], 2)
+    assert np.isfinite(positions).all()
 
 
-def test_equal_vectors_lie_in_one_place():
+def test_equal_vectors_share_a_position():
     assert np.ptp(flat_map(np.zeros((40, 8))), axis=0).tolist() == [0, 0]
 
 
-def test_a_map_for_each_level():
+def test_level_maps_has_one_map_per_level():
     vectors, _ = clusters()
     rows = np.array([4, 9, 2, 33, 50, 51, 7])
     found = level_maps(Embedding(range(60), vectors, [4, 2]), rows)
     assert list(found) == [0, 1, 2]
-    assert all(places.shape == (7, 2) for places in found.values())
+    assert all(positions.shape == (7, 2) for positions in found.values())
     assert np.allclose(found[2], vectors[rows, 4:])
     assert list(level_maps(Embedding(range(60), vectors), rows)) == [0]

@@ -31,7 +31,7 @@ ALL = ("dot", "cosine", "hadamard", "average", "l1", "l2")
 
 
 def two_cliques(size=12):
-    """Two cliques and no edge between them."""
+    """Two cliques without edges between them."""
     return planted_partition([size, size], 1, 0)[0]
 
 
@@ -40,7 +40,7 @@ def complete(n):
 
 
 def sides(graph):
-    """The side of each node of the two cliques as a vector."""
+    """Return the clique of each node as a one-hot vector."""
     return np.repeat(np.eye(2), graph.n_nodes // 2, axis=0)
 
 
@@ -65,10 +65,10 @@ def check_split(graph, split, count):
     whole = edge_set(graph)
     assert edges.shape == non_edges.shape == (count, 2)
     assert len(pair_set(edges)) == len(pair_set(non_edges)) == count
-    # What was held out is not in the training graph, and nothing else is missing there.
+    # The training graph lacks the held-out edges and nothing else.
     assert pair_set(edges) <= whole
     assert edge_set(training) == whole - pair_set(edges)
-    # The non-edges are none in the whole graph, and no self-loops.
+    # The non-edges are neither edges of the whole graph nor self-loops.
     assert pair_set(non_edges).isdisjoint(whole)
     assert (non_edges[:, 0] < non_edges[:, 1]).all()
     assert non_edges.min() >= 0
@@ -84,7 +84,7 @@ def check_split(graph, split, count):
     test=st.floats(0.02, 0.5),
     seed=st.integers(0, 2**40),
 )
-def test_a_split_keeps_the_components_and_leaks_nothing(n, density, test, seed):
+def test_split_keeps_components_and_leaks_no_edge(n, density, test, seed):
     upper = np.triu(np.random.default_rng(seed % 1000).random((n, n)) < density, k=1)
     graph = Graph((upper | upper.T).astype(float))
     count = round(test * graph.n_edges)
@@ -97,26 +97,26 @@ def test_a_split_keeps_the_components_and_leaks_nothing(n, density, test, seed):
             split_links(graph, test=test, seed=seed)
 
 
-def test_the_largest_possible_share_leaves_a_tree():
+def test_largest_possible_fraction_leaves_a_tree():
     graph = karate()
     split = split_links(graph, test=(78 - 33) / 78)
     check_split(graph, split, 45)
     assert split.training.n_edges == 33
 
 
-def test_disconnected_graphs_and_isolated_nodes():
+def test_split_of_disconnected_graph_and_isolated_nodes():
     check_split(disconnected(), split_links(disconnected(), test=1 / 7), 1)
     check_split(with_isolated(), split_links(with_isolated(), test=2 / 7), 2)
 
 
-def test_ids_weights_and_loops_stay():
+def test_split_keeps_ids_weights_and_self_loops():
     weights = np.arange(1, 79) / 8
     edges = np.array(sorted(edge_set(karate())))
     names = np.array([f"n{i:02d}" for i in range(34)])
     source, target = (np.append(names[edges[:, k]], "n05") for k in (0, 1))
     graph = Graph.from_edges(source, target, np.append(weights, 3.5), nodes=names, self_loops="keep")
     training, held_out, _ = split_links(graph, seed=3)
-    assert len(held_out) == round(0.2 * 78)  # the loop is no edge to be held out
+    assert len(held_out) == round(0.2 * 78)  # self-loops are never held out
     assert training.nodes.tolist() == names.tolist()
     A, B = graph.adjacency.toarray(), training.adjacency.toarray()
     A[held_out[:, 0], held_out[:, 1]] = A[held_out[:, 1], held_out[:, 0]] = 0
@@ -124,7 +124,7 @@ def test_ids_weights_and_loops_stay():
     assert B[5, 5] == 3.5
 
 
-def test_the_seed_alone_decides():
+def test_split_is_determined_by_the_seed():
     graph = karate()
     one, same, other = (split_links(graph, seed=seed) for seed in (4, 4, 5))
     assert one.training.fingerprint() == same.training.fingerprint() != other.training.fingerprint()
@@ -133,7 +133,7 @@ def test_the_seed_alone_decides():
     assert pair_set(one.non_edges) != pair_set(other.non_edges)
 
 
-def test_every_edge_outside_a_bridge_can_be_held_out_and_no_bridge_is():
+def test_all_edges_but_bridges_can_be_held_out():
     seen = set().union(*(pair_set(split_links(two_triangles(), test=1 / 7, seed=s).edges) for s in range(80)))
     assert seen == edge_set(two_triangles()) - {(2, 3)}
 
@@ -149,7 +149,7 @@ def test_non_edges_are_drawn_uniformly():
     np.testing.assert_allclose(counts, 500, atol=5 * np.sqrt(500))
 
 
-def test_all_non_edges_of_a_graph_that_is_almost_complete():
+def test_all_non_edges_of_an_almost_complete_graph_are_found():
     graph = complete(40)
     A = graph.adjacency.toarray()
     gone = [(0, 1), (3, 39), (38, 39)]
@@ -159,8 +159,8 @@ def test_all_non_edges_of_a_graph_that_is_almost_complete():
     assert pair_set(drawn) == set(gone)
 
 
-class Chosen:
-    """A generator that draws what it was told to."""
+class FixedRanks:
+    """A random generator that returns predefined ranks."""
 
     def __init__(self, ranks):
         self.ranks = ranks
@@ -170,24 +170,24 @@ class Chosen:
         return self.ranks
 
 
-def test_pairs_with_large_numbers_are_found_exactly():
-    # The numbers of these pairs are beyond what a float holds; the first and the last of a row are the hard ones.
+def test_pair_numbers_beyond_float_precision_are_decoded_exactly():
+    # The numbers of these pairs exceed float precision; the first and last of a row are the hard cases.
     n = 2**31 - 1
     v = n - 1 - np.arange(20_000)
     for u in (0 * v, v - 1, v // 2):
-        drawn = draw_non_edges(n, np.zeros((0, 2), np.int64), len(v), Chosen(v * (v - 1) // 2 + u))
+        drawn = draw_non_edges(n, np.zeros((0, 2), np.int64), len(v), FixedRanks(v * (v - 1) // 2 + u))
         np.testing.assert_array_equal(drawn, np.column_stack([u, v]))
 
 
-def test_taken_pairs_are_stepped_over_at_both_ends():
+def test_taken_pairs_are_skipped_at_both_ends():
     n = 100_000
     taken = np.array([[0, n - 1], [n - 2, n - 1], [n - 3, n - 2], [0, 1]])
     free = n * (n - 1) // 2 - 4
-    drawn = draw_non_edges(n, taken, 3, Chosen(np.array([0, free - 2, free - 1])))
+    drawn = draw_non_edges(n, taken, 3, FixedRanks(np.array([0, free - 2, free - 1])))
     assert drawn.tolist() == [[0, 2], [n - 4, n - 1], [n - 3, n - 1]]
 
 
-def test_a_large_graph_needs_no_dense_matrix():
+def test_split_of_a_large_graph_stays_sparse():
     graph = random_graph(100_000, 6)
     training, edges, non_edges = split_links(graph, test=0.1)
     assert len(edges) == len(non_edges) == round(0.1 * graph.n_edges)
@@ -201,38 +201,38 @@ def test_a_large_graph_needs_no_dense_matrix():
 @pytest.mark.parametrize(
     ("graph", "options", "message"),
     [
-        (path(), {}, "test=0.2 of 4 edges asks for 1, but only 0 can be held out .*: it is a forest"),
+        (path(), {}, "test=0.2 of 4 edges requires 1, but only 0 can be held out .*: it is a forest"),
         (star(), {"test": 0.5}, "only 0 can be held out"),
         (
             two_triangles(),
             {"test": 0.5},
-            r"asks for 4, but only 2 can be held .* give test=0\.285714 at most",
+            r"requires 4, but only 2 can be held .* test can be at most 0\.285714",
         ),
         (two_triangles(), {"test": 0.01}, r"test=0\.01 of 7 edges is less than one edge"),
-        (with_loops(), {}, "of 3 edges asks for 1, but only 0"),
-        (complete(6), {}, "asks for 3 non-edges, but only 0 pairs of the 6 nodes are no edge"),
-        (two_triangles(), {"test": 20}, r"test must be a share .*, got 20; for 20 % give 0\.2"),
-        (two_triangles(), {"test": 0}, "test must be a share .*, got 0$"),
-        (two_triangles(), {"test": float("nan")}, "test must be a share .*, got nan"),
-        (two_triangles(), {"seed": -1}, "seed must be an integer of at least 0, got -1"),
+        (with_loops(), {}, "of 3 edges requires 1, but only 0"),
+        (complete(6), {}, "requires 3 non-edges, but only 0 pairs of the 6 nodes are not connected"),
+        (two_triangles(), {"test": 20}, r"test must be a fraction .*, got 20; for 20 % pass 0\.2"),
+        (two_triangles(), {"test": 0}, "test must be a fraction .*, got 0$"),
+        (two_triangles(), {"test": float("nan")}, "test must be a fraction .*, got nan"),
+        (two_triangles(), {"seed": -1}, "seed must be an integer of at least 0; got -1"),
         (Graph.from_edges([0, 1, 2], [1, 2, 0], directed=True), {}, r"directed; call to_undirected\(\)"),
     ],
 )
-def test_what_cannot_be_split_is_refused(graph, options, message):
+def test_impossible_splits_raise(graph, options, message):
     with pytest.raises(BoostneError, match=message):
         split_links(graph, **options)
     with pytest.raises(BoostneError, match=message):
         evaluate_links(noise, graph, **options)
 
 
-def test_the_largest_share_of_the_message_is_accepted():
+def test_largest_fraction_named_in_the_error_is_accepted():
     assert len(split_links(two_triangles(), test=0.285714).edges) == 2
 
 
 # ---- the scores
 
 
-def test_two_cliques_are_told_apart_and_noise_is_not():
+def test_informative_vectors_score_one_and_noise_about_half():
     graph = two_cliques()
     known = evaluate_links(sides, graph, repeats=2, operator=("dot", "cosine", "hadamard", "l1", "l2"))
     for metric in ("auc", "ap"):
@@ -242,13 +242,13 @@ def test_two_cliques_are_told_apart_and_noise_is_not():
     np.testing.assert_allclose(unknown.mean("ap"), 0.5, atol=0.05)
 
 
-def test_the_mean_of_two_vectors_cannot_tell_whether_they_are_alike():
-    # Of the two cliques' sides it knows only how many ends lie in each.
+def test_average_operator_cannot_tell_whether_vectors_are_similar():
+    # The average only says how many endpoints are in each clique.
     result = evaluate_links(lambda graph: sides(graph)[:, :1], two_cliques(), repeats=2, operator="average")
     assert result.mean("auc")[0] < 0.8
 
 
-def test_an_embedding_of_the_training_graph_finds_held_out_edges():
+def test_boostne_predicts_held_out_edges():
     graph, _ = planted_partition([40, 40, 40], 0.4, 0.02)
     result = evaluate_links(
         BoostNE(16, levels=2, window=3), graph, repeats=2, operator=("cosine", "hadamard")
@@ -257,7 +257,7 @@ def test_an_embedding_of_the_training_graph_finds_held_out_edges():
     assert result.mean("ap").min() > 0.75
 
 
-def test_the_method_never_sees_a_held_out_edge():
+def test_method_never_sees_held_out_edges():
     graph = karate()
     seen = []
 
@@ -273,7 +273,7 @@ def test_the_method_never_sees_a_held_out_edge():
 
 
 @pytest.mark.parametrize("operator", ALL)
-def test_scores_equal_a_plain_loop(operator):
+def test_scores_equal_a_loop_over_scikit_learn(operator):
     graph = karate()
     x = noise(graph)
     result = evaluate_links(lambda _: x, graph, repeats=1, seed=2, operator=operator)
@@ -303,7 +303,7 @@ def test_scores_equal_a_plain_loop(operator):
     assert result.scores["ap"][0] == pytest.approx(average_precision_score(truth, values), abs=1e-12)
 
 
-def test_the_scale_of_the_vectors_does_not_matter():
+def test_scores_do_not_depend_on_the_scale_of_the_vectors():
     graph = karate()
     small, large = (
         evaluate_links(lambda g, s=scale: s * noise(g), graph, repeats=2, operator=ALL)
@@ -312,7 +312,7 @@ def test_the_scale_of_the_vectors_does_not_matter():
     np.testing.assert_allclose(small.scores["auc"], large.scores["auc"], atol=1e-9)
 
 
-def test_operators_share_the_vectors_and_do_not_change_one_another():
+def test_operators_share_vectors_and_are_independent():
     graph, calls = karate(), []
 
     def count(training):
@@ -329,7 +329,7 @@ def test_operators_share_the_vectors_and_do_not_change_one_another():
         np.testing.assert_array_equal(alone.scores, together.scores[2 * i : 2 * i + 2])
 
 
-def test_the_number_of_threads_changes_nothing():
+def test_scores_do_not_depend_on_the_number_of_threads():
     graph = random_graph(2000, 10)
     runs = []
     for threads in (1, 2):
@@ -338,18 +338,18 @@ def test_the_number_of_threads_changes_nothing():
     np.testing.assert_array_equal(runs[0].scores, runs[1].scores)
 
 
-def test_few_of_many_training_edges_suffice(monkeypatch):
+def test_training_edges_are_sampled_above_the_limit(monkeypatch):
     graph = two_cliques(20)
     whole = evaluate_links(noise, graph, repeats=1, operator="hadamard")
-    monkeypatch.setattr(links, "_MOST_TRAINING_EDGES", 30)
+    monkeypatch.setattr(links, "_MAX_TRAINING_EDGES", 30)
     assert evaluate_links(sides, graph, repeats=1, operator="hadamard").mean("auc")[0] == 1.0
     assert evaluate_links(noise, graph, repeats=1, operator="hadamard").mean("auc") != whole.mean("auc")
 
 
-def test_blocks_of_pairs_change_nothing(monkeypatch):
+def test_scores_do_not_depend_on_the_block_size(monkeypatch):
     graph = karate()
     whole = evaluate_links(noise, graph, repeats=1, operator=ALL)
-    monkeypatch.setattr(links, "_PAIRS_AT_A_TIME", 5)
+    monkeypatch.setattr(links, "_BLOCK_SIZE", 5)
     blocks = evaluate_links(noise, graph, repeats=1, operator=ALL)
     np.testing.assert_allclose(blocks.scores["auc"], whole.scores["auc"], atol=1e-12)
 
@@ -364,7 +364,7 @@ def test_estimators_are_cloned():
     assert result.method.startswith("BoostNE(dimensions=4, levels=1")
 
 
-def test_an_estimator_of_other_make():
+def test_any_estimator_with_embedding_is_accepted():
     class Shuffled(BaseEstimator):
         def fit(self, graph):
             order = np.random.default_rng(0).permutation(graph.n_nodes)
@@ -375,20 +375,20 @@ def test_an_estimator_of_other_make():
     np.testing.assert_array_equal(evaluate_links(Shuffled(), karate(), repeats=1).scores, expected)
 
 
-def test_an_estimator_without_embedding_is_refused():
+def test_estimator_without_embedding_raises():
     class Mute(BaseEstimator):
         def fit(self, graph):
             return self
 
-    with pytest.raises(ParameterError, match=r"embedding_ after fit, and Mute has not; give a function"):
+    with pytest.raises(ParameterError, match=r"embedding_ after fit, and Mute does not; pass a function"):
         evaluate_links(Mute(), karate())
 
 
-def test_a_method_that_loses_nodes_is_refused():
+def test_method_that_drops_nodes_raises():
     def first_thirty(graph):
         return Embedding(graph.nodes[:30], noise(graph)[:30])
 
-    with pytest.raises(ParameterError, match="no vector to 4 of 34 nodes: 30, 31, 32"):
+    with pytest.raises(ParameterError, match="no vector for 4 of 34 nodes: 30, 31, 32"):
         evaluate_links(first_thirty, karate())
     with pytest.raises(ParameterError, match="same length, got 34 and 33"):
         evaluate_links(lambda graph: noise(graph)[1:], karate())
@@ -397,21 +397,21 @@ def test_a_method_that_loses_nodes_is_refused():
 @pytest.mark.parametrize(
     ("method", "options", "message"),
     [
-        (BoostNE, {}, "got the class BoostNE: call it first"),
-        ("boostne", {}, "method must have fit, .*, got 'boostne'"),
-        (noise, {"operator": "sum"}, "operator must be among 'dot', .*, got 'sum'"),
-        (noise, {"operator": []}, "operator must be among .*, got none"),
-        (noise, {"repeats": 0}, "repeats must be an integer of at least 1, got 0"),
+        (BoostNE, {}, "got the class BoostNE: pass an instance, BoostNE\\(\\)"),
+        ("boostne", {}, "method must be an estimator with fit, .*, got 'boostne'"),
+        (noise, {"operator": "sum"}, "operator must be one of 'dot', .*, got 'sum'"),
+        (noise, {"operator": []}, "operator must be one of .*, got none"),
+        (noise, {"repeats": 0}, "repeats must be an integer of at least 1; got 0"),
     ],
 )
-def test_bad_parameters(method, options, message):
+def test_invalid_parameters_raise(method, options, message):
     with pytest.raises(ParameterError, match=message):
         evaluate_links(method, karate(), **options)
 
 
-def test_a_dense_graph_lacks_non_edges_to_learn_from():
+def test_learned_operator_on_a_graph_with_too_few_non_edges_raises():
     graph, _ = planted_partition([20], 0.7, 0)
-    with pytest.raises(GraphError, match=r"operator='l1' learns from \d+ non-edges .* operator='dot'"):
+    with pytest.raises(GraphError, match=r"operator='l1' is trained on \d+ non-edges .* operator='dot'"):
         evaluate_links(noise, graph, operator=("dot", "l1"))
     assert evaluate_links(noise, graph, operator="dot", repeats=1).repeats == 1
 

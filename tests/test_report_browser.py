@@ -1,4 +1,4 @@
-"""The pages in a real browser: what a reader sees, in light and dark, on a desk and on a phone."""
+"""The reports in Chromium: light and dark mode, desktop and phone."""
 
 import os
 import subprocess
@@ -14,11 +14,11 @@ from boostne.reproduction import write_reproduction_report
 from boostne.visualization import write_evaluation_report
 
 FIND = Path(__file__).parents[1] / "scripts" / "install-browser"
-DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 EVIL = "<script>window.hacked = true</script><img src=x onerror='window.hacked = true'>"
 
 
-def do_without(reason):
+def skip_or_fail(reason):
     if os.environ.get("CI") == "true":
         pytest.fail(reason)
     pytest.skip(reason)
@@ -26,16 +26,16 @@ def do_without(reason):
 
 @pytest.fixture(scope="module")
 def browser():
-    """Start the Chromium of the system; without one skip, or fail where CI promises it."""
+    """Launch the system Chromium; if there is none, skip, or fail in CI."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
-        do_without("playwright is not installed: pip install playwright")
+        skip_or_fail("playwright is not installed: pip install playwright")
     found = subprocess.run(["sh", str(FIND), "--find"], capture_output=True, text=True, check=False)
     if found.returncode:
-        do_without(found.stderr.strip())
+        skip_or_fail(found.stderr.strip())
     with sync_playwright() as playwright:
-        # Root, as in containers, has no sandbox; the pages are our own.
+        # Root, as in containers, cannot use the sandbox; the pages are trusted.
         running = playwright.chromium.launch(
             executable_path=found.stdout.strip(), args=["--no-sandbox", "--disable-gpu"]
         )
@@ -45,15 +45,17 @@ def browser():
 
 @pytest.fixture
 def visit(browser):
-    """Return a function that opens a page; what it complains of and asks for is kept in `page.faults`."""
+    """Return a function that opens a page and collects its errors and requests in `page.faults`."""
     contexts = []
 
     def open_page(path, **options):
-        context = browser.new_context(**({"viewport": DESK} | options))
+        context = browser.new_context(**({"viewport": DESKTOP} | options))
         contexts.append(context)
         page = context.new_page()
         page.faults = []
-        page.on("console", lambda said: page.faults.append(said.text) if said.type == "error" else None)
+        page.on(
+            "console", lambda message: page.faults.append(message.text) if message.type == "error" else None
+        )
         page.on("pageerror", lambda error: page.faults.append(str(error)))
 
         def only_files(route):
@@ -82,7 +84,7 @@ def reproduction(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def evaluation(tmp_path_factory):
-    """Return the page of two embeddings whose nodes and labels try to be scripts."""
+    """Return the report of two embeddings whose ids and labels contain scripts."""
     data = load_dataset("karate")
     names = [f"{EVIL}{node}" for node in data.graph.nodes]
     labels = as_labels(
@@ -104,7 +106,7 @@ def evaluation(tmp_path_factory):
 
 
 def until(page, expression, value):
-    """Wait until an expression has a value; playwright's own way needs eval, which the page forbids."""
+    """Wait until an expression has a value; Playwright's wait_for_function needs eval, which the page forbids."""
     for _ in range(100):
         if page.evaluate(expression) == value:
             return
@@ -113,7 +115,7 @@ def until(page, expression, value):
 
 
 def points(page):
-    """Return the places of the dots on the map."""
+    """Return the coordinates of the dots on the map."""
     x, y = page.evaluate("(({x, y}) => [[...x], [...y]])(document.getElementById('map').data[0])")
     return np.array([x, y])
 
@@ -126,9 +128,9 @@ def background(page, selector):
     return page.evaluate(f"getComputedStyle(document.querySelector('{selector}')).backgroundColor")
 
 
-def test_a_reproduction_loads_without_a_complaint(visit, reproduction):
+def test_reproduction_report_loads_without_errors(visit, reproduction):
     page = visit(reproduction)
-    assert page.title() == "BoostNE reproduced"
+    assert page.title() == "Reproduction of the BoostNE paper"
     assert page.locator(".js-plotly-plot").count() == 1 + 2 * len(DATASETS) + 1
     for link in page.locator("nav a").all():
         assert page.locator(link.get_attribute("href")).count() == 1
@@ -137,7 +139,7 @@ def test_a_reproduction_loads_without_a_complaint(visit, reproduction):
     assert page.faults == []
 
 
-def test_the_tables_have_their_rows(visit, reproduction):
+def test_score_tables_are_complete(visit, reproduction):
     page = visit(reproduction)
     for name in DATASETS:
         tables = page.locator(f"#scores-{name} table.scores")
@@ -148,15 +150,15 @@ def test_the_tables_have_their_rows(visit, reproduction):
             assert rows.locator("th").all_inner_texts() == [
                 "SpectralClustering",
                 "NetMF",
-                "BoostNE, paper setting",
-                "BoostNE, recommended setting",
+                "BoostNE (paper)",
+                "BoostNE (recommended)",
             ]
             assert rows.locator("td").count() == 4 * len(TRAIN)
             assert all("\n" in text for text in rows.locator("td").all_inner_texts())
             assert table.locator(".best").count() >= len(TRAIN)
 
 
-def test_the_number_below_each_score_can_be_chosen(visit, reproduction):
+def test_number_below_each_score_is_selectable(visit, reproduction):
     page = visit(reproduction)
     cell = page.locator("table.scores td").first
     mean, difference = cell.inner_text().split()
@@ -167,25 +169,25 @@ def test_the_number_below_each_score_can_be_chosen(visit, reproduction):
     assert "±" in cell.inner_text()
 
 
-def test_a_level_can_be_chosen_and_the_map_changes(visit, reproduction):
+def test_selecting_a_level_changes_the_map(visit, reproduction):
     page = visit(reproduction)
     seen = [points(page)]
     assert seen[0].shape == (2, 34)
-    page.get_by_label("1 coarsest").check()
+    page.get_by_label("1 (coarsest)").check()
     seen.append(points(page))
     page.locator("input[name=map-level]:checked").focus()
     for _ in range(max(LEVELS) - 1):
         page.keyboard.press("ArrowRight")
         seen.append(points(page))
     assert page.locator("#map-status").inner_text().startswith("karate, level 4 of 4: 34 nodes")
-    assert len({places.tobytes() for places in seen}) == 1 + max(LEVELS)
+    assert len({positions.tobytes() for positions in seen}) == 1 + max(LEVELS)
     page.get_by_label("digits", exact=True).check()
     assert points(page).shape == (2, MAP_NODES)
     assert page.locator("#map-status").inner_text().startswith("digits, level 4 of 4")
     assert page.faults == []
 
 
-def test_one_label_can_be_seen_alone(visit, reproduction):
+def test_selecting_a_label_highlights_it(visit, reproduction):
     page = visit(reproduction)
     count = "new Set(document.getElementById('map').data[0].marker.color).size"
     assert page.evaluate(count) == 2
@@ -199,23 +201,23 @@ def test_one_label_can_be_seen_alone(visit, reproduction):
     assert page.evaluate("[...document.getElementById('map').data[0].marker.color]") == before
 
 
-def test_dark_is_dark_and_the_plots_follow(visit, reproduction):
+def test_plots_follow_the_color_scheme(visit, reproduction):
     page = visit(reproduction, color_scheme="dark")
-    ground = "document.getElementById('map').layout.paper_bgcolor"
+    plot_background = "document.getElementById('map').layout.paper_bgcolor"
     colors = page.evaluate("document.getElementById('map').data[0].marker.color")
-    assert page.evaluate(ground) == "#14171b"
+    assert page.evaluate(plot_background) == "#14171b"
     assert background(page, "body") == "rgb(20, 23, 27)"
     page.emulate_media(color_scheme="light")
-    until(page, ground, "#ffffff")
+    until(page, plot_background, "#ffffff")
     assert background(page, "body") == "rgb(255, 255, 255)"
     assert page.evaluate("document.getElementById('map').data[0].marker.color") != colors
     assert page.faults == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 @pytest.mark.parametrize("which", ["reproduction", "evaluation"])
-def test_nothing_scrolls_sideways(visit, which, size, scheme, request):
+def test_page_never_scrolls_horizontally(visit, which, size, scheme, request):
     phone = {"is_mobile": True, "has_touch": True} if size is PHONE else {}
     page = visit(request.getfixturevalue(which), viewport=size, color_scheme=scheme, **phone)
     page.locator("details").evaluate_all("all => all.forEach(one => one.open = true)")
@@ -226,8 +228,8 @@ def test_nothing_scrolls_sideways(visit, which, size, scheme, request):
     assert page.faults == []
 
 
-def test_every_text_stands_out_from_its_ground(visit, reproduction):
-    """Compare ink and ground of every cell by the contrast that the W3C asks for (4.5)."""
+def test_text_contrast(visit, reproduction):
+    """Check that text and background have the contrast required by WCAG AA (4.5)."""
     for scheme in ("light", "dark"):
         page = visit(reproduction, color_scheme=scheme)
         worst = page.evaluate(CONTRAST)
@@ -240,18 +242,19 @@ CONTRAST = """() => {
     for (const color of colors) { canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1); }
     return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
   };
-  const light = (rgb) => rgb.map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+  const linear = (v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  const luminance = (rgb) => rgb.map((v) => linear(v / 255))
     .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-  const ground = getComputedStyle(document.body).backgroundColor;
+  const background = getComputedStyle(document.body).backgroundColor;
   return Math.min(...[...document.querySelectorAll("td, th, p, dt, dd, .key span")].map((one) => {
     const style = getComputedStyle(one);
-    const [a, b] = [light(paint(ground, style.backgroundColor)), light(paint(style.color))];
+    const [a, b] = [luminance(paint(background, style.backgroundColor)), luminance(paint(style.color))];
     return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
   }));
 }"""
 
 
-def test_names_stay_names(visit, evaluation):
+def test_ids_and_labels_cannot_inject_scripts(visit, evaluation):
     page = visit(evaluation)
     assert page.evaluate("window.hacked") is None
     assert page.locator("img").count() == 0
@@ -266,13 +269,13 @@ def test_names_stay_names(visit, evaluation):
     assert page.faults == []
 
 
-def test_a_user_s_embeddings(visit, evaluation):
+def test_evaluation_report_compares_embeddings(visit, evaluation):
     page = visit(evaluation)
     assert page.locator("#scores table.scores tbody tr").count() == 4
     assert page.locator("#comparison tbody tr").count() == 2
     joined = points(page)
-    page.get_by_label("2 finest").check()
+    page.get_by_label("2 (finest)").check()
     assert not np.array_equal(points(page), joined)
-    page.get_by_label("netmf.npz", exact=True).check()  # it has no levels to choose from
+    page.get_by_label("netmf.npz", exact=True).check()  # has a single level
     assert page.locator("input[name=map-level]:enabled").count() == 1
-    assert "all levels joined" in page.locator("#map-status").inner_text()
+    assert "all levels" in page.locator("#map-status").inner_text()

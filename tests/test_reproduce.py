@@ -1,4 +1,4 @@
-"""The paper computed anew: what is planned, what is kept, what is written."""
+"""The reproduction: plan, cache, results and command."""
 
 import csv
 import json
@@ -27,14 +27,14 @@ from boostne.reproduction import (
     write_results_page,
 )
 from boostne.reproduction.cache import Cache
-from boostne.reproduction.maps import draw_maps
-from boostne.reproduction.paper import Cell, paper_values
+from boostne.reproduction.node_maps import sample_maps
+from boostne.reproduction.paper import PaperCell, paper_values
 from boostne.reproduction.plan import PAPER_X, make_plan
 from boostne.reproduction.recommended import recommended
-from boostne.reproduction.tables import better_setting, shortfall_rows
+from boostne.reproduction.result_rows import better_setting, shortfall_rows
 
 TINY = Protocol(train=(10, 50), repeats=2, levels=(1, 8), curve_train=(50,), map_nodes=60)
-METHODS_HERE = ("GraRep", "NetMF", "BoostNE")
+TINY_METHODS = ("GraRep", "NetMF", "BoostNE")
 SHARED = Path(__file__).parents[2] / "shared" / "paper" / "tables.csv"
 
 
@@ -47,7 +47,7 @@ TIMED = ("run.json", "report.html")
 
 
 def contents(folder):
-    """Everything that must be the same each time: all but the times."""
+    """Return all files that must be reproducible, which excludes those with timings."""
     files = (path for path in folder.rglob("*") if path.is_file() and path.name not in TIMED)
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
@@ -61,26 +61,26 @@ def digits():
 def done(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reproduce")
     cache = Cache(folder / "cache")
-    found = reproduce(["digits"], METHODS_HERE, folder / "results", cache, protocol=TINY)
+    found = reproduce(["digits"], TINY_METHODS, folder / "results", cache, protocol=TINY)
     return found, cache
 
 
 # ---- the paper
 
 
-def test_the_paper_has_504_cells():
+def test_paper_values_are_complete():
     cells = paper_values()
     assert len(cells) == 504 == 4 * 7 * 2 * 9
     assert {cell.dataset for cell in cells} == set(PAPER)
     assert (
-        cells[Cell("blogcatalog", "DeepWalk", "macro-f1", 90)]
-        != cells[Cell("blogcatalog", "LINE", "macro-f1", 90)]
+        cells[PaperCell("blogcatalog", "DeepWalk", "macro-f1", 90)]
+        != cells[PaperCell("blogcatalog", "LINE", "macro-f1", 90)]
     )
     assert all(0 < value < 1 for value in cells.values())
 
 
-@pytest.mark.skipif(not SHARED.is_file(), reason="the paper's figures are not beside the repository")
-def test_the_paper_is_as_transcribed():
+@pytest.mark.skipif(not SHARED.is_file(), reason="the transcribed tables are not next to the repository")
+def test_paper_values_equal_the_transcription():
     import boostne.reproduction
 
     shipped = Path(boostne.reproduction.__file__).with_name("paper.csv")
@@ -90,26 +90,27 @@ def test_the_paper_is_as_transcribed():
 # ---- the plan
 
 
-def test_each_recipe_is_planned_once(digits):
+def test_each_configuration_is_planned_once(digits):
     plan = make_plan(digits, ("NetMF", "BoostNE"), Protocol())
-    recipes = [work.recipe for work in plan]
-    assert all(one != other for i, one in enumerate(recipes) for other in recipes[:i])
-    eight = next(work for work in plan if work.levels == 8)
-    assert eight.rows == ["paper"]
+    keys = [experiment.configuration.key() for experiment in plan]
+    assert all(one != other for i, one in enumerate(keys) for other in keys[:i])
+    eight = next(experiment for experiment in plan if experiment.levels == 8)
+    assert eight.settings == ["paper"]
     assert eight.train == set(range(10, 100, 10))
-    assert [work.levels for work in plan if work.levels] == [8, 1, 2, 4, 16, 32, 64]
-    assert [work.mapped for work in plan].count(True) == 1
-    assert all(work.recipe.parameters["dimensions"] == 128 for work in plan)
+    assert [experiment.levels for experiment in plan if experiment.levels] == [8, 1, 2, 4, 16, 32, 64]
+    assert [experiment.mapped for experiment in plan].count(True) == 1
+    assert all(key["parameters"]["dimensions"] == 128 for key in keys)
 
 
-def test_the_papers_setting(digits):
-    work = next(work for work in make_plan(digits, ("BoostNE",), Protocol()) if "paper" in work.rows)
-    model = work.recipe.build()
+def test_paper_setting(digits):
+    plan = make_plan(digits, ("BoostNE",), Protocol())
+    configuration = next(one.configuration for one in plan if "paper" in one.settings)
+    model = configuration.build()
     assert (model.approximation, model.eigenpairs, model.window, model.levels) == ("spectral", 256, 10, 8)
-    assert work.recipe.scale == 1
+    assert configuration.scale == 1
 
 
-def test_the_recommended_setting_is_that_of_a_sparse_or_a_dense_graph():
+def test_recommended_setting_depends_on_the_density():
     sparse, dense = (
         Graph.from_edges(*np.random.default_rng(0).integers(0, 300, (2, m))) for m in (900, 9000)
     )
@@ -119,22 +120,22 @@ def test_the_recommended_setting_is_that_of_a_sparse_or_a_dense_graph():
     assert recommended(dense).scale < recommended(sparse).scale
 
 
-def test_methods_by_any_name():
+def test_choose_methods():
     assert choose_methods(["boostne", "social-dimension"]) == ("SocialDimension", "BoostNE")
-    with pytest.raises(ParameterError, match="'HOPE' is not one of the paper's; known: SpectralClustering"):
+    with pytest.raises(ParameterError, match=r"methods must be among SpectralClustering, .*, got 'HOPE'"):
         choose_methods(["HOPE"])
 
 
 def test_every_method_of_the_paper_can_be_built(digits):
     assert len(choose_methods([])) == 7
-    for work in make_plan(digits, choose_methods([]), TINY):
-        assert type(work.recipe.build(threads=2)).__name__ == work.recipe.method
+    for experiment in make_plan(digits, choose_methods([]), TINY):
+        assert type(experiment.configuration.build(threads=2)).__name__ == experiment.method
 
 
 # ---- the cache
 
 
-def test_what_is_put_is_got(tmp_path):
+def test_cache_returns_stored_values(tmp_path):
     cache = Cache(tmp_path / "new")
     assert cache.get({"a": 1}) is None
     cache.put({"a": 1, "b": (1, 2)}, {"x": [0.1, None, "ü"]})
@@ -153,20 +154,20 @@ def test_what_is_put_is_got(tmp_path):
         lambda text: "",
         lambda text: "[]",
     ],
-    ids=["truncated", "changed value", "changed key", "empty", "another thing"],
+    ids=["truncated", "changed value", "changed key", "empty", "not an entry"],
 )
-def test_a_damaged_entry_is_missing(tmp_path, damage):
+def test_corrupt_cache_entry_is_missing(tmp_path, damage):
     cache = Cache(tmp_path)
     cache.put({"a": 1}, 0.25)
     path = cache.path({"a": 1})
     path.write_text(damage(path.read_text()))
-    with pytest.warns(UserWarning, match=r"damaged; it is computed again"):
+    with pytest.warns(UserWarning, match="is corrupt and will be recomputed"):
         assert cache.get({"a": 1}) is None
     cache.put({"a": 1}, 0.25)
     assert cache.get({"a": 1}) == 0.25
 
 
-def test_a_file_is_no_cache(tmp_path):
+def test_cache_folder_that_is_a_file_raises(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ParameterError, match="is a file"):
         Cache(tmp_path / "file")
@@ -175,7 +176,7 @@ def test_a_file_is_no_cache(tmp_path):
 # ---- the results
 
 
-def test_the_files(done):
+def test_result_files(done):
     found, _ = done
     heads = {path.stem: path.read_text().partition("\n")[0] for path in found.folder.glob("*.csv")}
     assert heads["scores"] == ("dataset,method,setting,metric,train_percent,mean,std,se,paper,difference")
@@ -193,11 +194,11 @@ def test_the_files(done):
     assert {row["level"] for row in places} == set("012345678")
     facts = json.loads((found.folder / "run.json").read_text())
     assert facts["datasets"][0]["graph_sha256"] == load_dataset("digits").graph.fingerprint()
-    assert facts["datasets"][0]["work"][0]["seconds"]["vectors"] > 0
+    assert facts["datasets"][0]["experiments"][0]["seconds"]["vectors"] > 0
     assert all(path.is_file() for path in found.files)
 
 
-def test_the_page_shows_the_scores_and_the_figures(done, tmp_path):
+def test_results_page_shows_all_scores_and_figures(done, tmp_path):
     folder = shutil.copytree(done[0].folder, tmp_path / "results")
     write_reproduction_report(folder)
     page = write_results_page(folder).read_text()
@@ -208,11 +209,11 @@ def test_the_page_shows_the_scores_and_the_figures(done, tmp_path):
     assert all((folder / name).is_file() for name in shown)
 
 
-def test_the_scores_are_those_of_the_estimators(done, digits):
+def test_scores_equal_those_of_the_estimators(done, digits):
     found, _ = done
     direct = {
         ("NetMF", ""): NetMF(128, factorization="nmf", **PAPER_X),
-        # Its X is shared by the points of the curve, which must not show.
+        # Shares X with the other points of the curve, which must not change the result.
         ("BoostNE", "paper"): BoostNE(128, levels=8, **PAPER_X),
     }
     for (method, setting), model in direct.items():
@@ -231,37 +232,37 @@ def test_the_scores_are_those_of_the_estimators(done, digits):
     assert residuals["8"] == f"{norms[-1] / norms[0]:.6f}"
 
 
-def test_one_level_is_netmf(done):
+def test_one_level_equals_netmf(done):
     found, _ = done
     levels = rows_of(found.folder / "levels.csv")
     one = [row["mean"] for row in levels if (row["method"], row["k"]) == ("BoostNE", "1")]
     assert one == [row["mean"] for row in levels if row["method"] == "NetMF"]
 
 
-def test_a_second_run_computes_nothing_and_writes_the_same(done, tmp_path):
+def test_second_run_computes_nothing_and_writes_identical_files(done, tmp_path):
     found, cache = done
     before = {path: path.stat().st_mtime_ns for path in cache.folder.iterdir()}
     reports = []
     again = reproduce(
-        ["digits"], METHODS_HERE, tmp_path, cache, protocol=TINY, threads=1, report=reports.append
+        ["digits"], TINY_METHODS, tmp_path, cache, protocol=TINY, threads=1, progress=reports.append
     )
     assert reports == []
     assert before == {path: path.stat().st_mtime_ns for path in cache.folder.iterdir()}
     assert contents(again.folder) == contents(found.folder)
 
 
-def test_a_damaged_entry_is_computed_again(done, tmp_path):
+def test_corrupt_cache_entry_is_recomputed(done, tmp_path):
     found, cache = done
     entry = next(path for path in cache.folder.iterdir() if '"train":50' in path.read_text())
     whole = json.loads(entry.read_text())
     entry.write_text(entry.read_text()[:100])
-    with pytest.warns(UserWarning, match="damaged"):
-        again = reproduce(["digits"], METHODS_HERE, tmp_path, cache, protocol=TINY, threads=1)
+    with pytest.warns(UserWarning, match="corrupt"):
+        again = reproduce(["digits"], TINY_METHODS, tmp_path, cache, protocol=TINY, threads=1)
     assert json.loads(entry.read_text())["value"]["scores"] == whole["value"]["scores"]
     assert contents(again.folder) == contents(found.folder)
 
 
-def test_another_seed_is_another_entry(done, tmp_path):
+def test_another_seed_is_cached_separately(done, tmp_path):
     found, cache = done
     entries = set(cache.folder.iterdir())
     other = reproduce(["digits"], ["GraRep"], tmp_path, cache, protocol=replace(TINY, seed=1))
@@ -276,26 +277,27 @@ def row(setting, difference, se="0.002", metric="micro-f1", percent=10, paper="0
     }  # fmt: skip
 
 
-def test_what_falls_short_is_listed():
+def test_shortfalls_of_the_better_setting_are_listed():
     scores = [
         row("paper", -0.004), row("paper", -0.001, percent=50), row("paper", 0.010, metric="macro-f1"),
         row("recommended", -0.020), row("recommended", 0.001, percent=50),
         row("recommended", 0.010, metric="macro-f1"),
     ]  # fmt: skip
-    assert better_setting(scores) == "paper"
+    differences = [(row["setting"], float(row["difference"])) for row in scores]
+    assert better_setting(differences) == "paper"
     (short,) = shortfall_rows(scores)
     assert (short["train_percent"], short["setting"], short["difference"]) == (10, "paper", "-0.004000")
     assert (short["other_setting"], short["other_mean"]) == ("recommended", "0.480000")
 
 
-def test_a_map_of_a_level_without_anything(digits):
+def test_map_of_an_all_zero_level(digits):
     from boostne import Embedding
 
     vectors = np.random.default_rng(0).random((digits.graph.n_nodes, 4)).astype(np.float32)
     vectors[:, 2:] = 0
-    found = draw_maps(digits, Embedding(digits.graph.nodes, vectors, [2, 2]), 20, seed=0)
-    assert np.ptp(np.array(found["places"][1]), axis=0).all()
-    assert not np.any(found["places"][2])
+    found = sample_maps(digits, Embedding(digits.graph.nodes, vectors, [2, 2]), 20, seed=0)
+    assert np.ptp(np.array(found["positions"][1]), axis=0).all()
+    assert not np.any(found["positions"][2])
     assert found["labels"] == [str(digits.labels[int(node)][0]) for node in found["nodes"]]
 
 
@@ -310,25 +312,25 @@ FEW = ("--methods", "SpectralClustering,GraRep", "--threads", "1")
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("undisturbed")
+def uninterrupted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("uninterrupted")
     assert run_program(arguments(folder / "out", folder / "cache", *FEW)) == 0
     return folder / "out"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
-def test_a_stopped_run_goes_on(tmp_path, how, undisturbed):
+def test_interrupted_run_resumes(tmp_path, how, uninterrupted):
     command = [sys.executable, "-m", "boostne", *arguments(tmp_path / "out", tmp_path / "cache", *FEW)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    # The first method has four pieces: stop it in between.
+    # The first method has four computations: stop between them.
     while len(list((tmp_path / "cache").glob("[!.]*.json"))) < 2 and process.poll() is None:
         time.sleep(0.002)
     process.send_signal(how)
     _, told = process.communicate(timeout=60)
     assert process.returncode == (130 if how == signal.SIGINT else -how), told
     if how == signal.SIGINT:
-        assert "the same command goes on from there" in told
+        assert "run the same command again to resume" in told
     assert not (tmp_path / "out" / "scores.csv").exists()
     kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").glob("[!.]*.json")}
     assert 2 <= len(kept) < 8
@@ -336,16 +338,16 @@ def test_a_stopped_run_goes_on(tmp_path, how, undisturbed):
 
     assert run_program(arguments(tmp_path / "out", tmp_path / "cache", *FEW)) == 0
     assert kept == {path: path.stat().st_mtime_ns for path in kept}
-    assert contents(tmp_path / "out") == contents(undisturbed)
+    assert contents(tmp_path / "out") == contents(uninterrupted)
 
 
-def test_what_is_printed(done, monkeypatch, capsys, tmp_path):
+def test_command_prints_the_scores(done, monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(Protocol, "quick", classmethod(lambda cls, seed=0: TINY))
     _, cache = done
-    assert run_program(arguments(tmp_path / "out", cache.folder, "--methods", ",".join(METHODS_HERE))) == 0
+    assert run_program(arguments(tmp_path / "out", cache.folder, "--methods", ",".join(TINY_METHODS))) == 0
     out, told = capsys.readouterr()
     assert told == ""
-    assert "BoostNE, recommended" in out
+    assert "BoostNE (recommended)" in out
     assert "report.html" in out
 
 
@@ -353,16 +355,16 @@ def test_what_is_printed(done, monkeypatch, capsys, tmp_path):
     ("more", "code", "words"),
     [
         (("--dataset", "karate"), 2, "'karate' is not one of"),
-        (("--methods", "word2vec"), 1, "'word2vec' is not one of the paper's"),
+        (("--methods", "word2vec"), 1, "methods must be among SpectralClustering"),
         (("--seed", "-1"), 2, "--seed"),
     ],
 )
-def test_what_cannot_be_done(tmp_path, capsys, more, code, words):
+def test_invalid_arguments_are_reported(tmp_path, capsys, more, code, words):
     assert run_program(arguments(tmp_path / "out", tmp_path / "cache", *more)) == code
     assert words in capsys.readouterr().err
 
 
-def test_a_file_where_the_folder_should_be(tmp_path, capsys):
+def test_output_folder_that_is_a_file_is_reported(tmp_path, capsys):
     (tmp_path / "out").write_text("mine")
     assert run_program(arguments(tmp_path / "out", tmp_path / "cache", "--methods", "GraRep")) == 1
     assert "is a file" in capsys.readouterr().err

@@ -1,8 +1,8 @@
-"""Labeled graphs to try things on: two built in, and the four of the BoostNE paper.
+"""Labeled graphs: two built-in ones and the four of the BoostNE paper.
 
-The four are looked for in the folder that the environment variable ``BOOSTNE_DATA`` names (there as
-``cora/cora_labels.txt`` and so on), otherwise downloaded once into the user's cache. Either way their SHA-256
-is checked, and the graph must have the numbers of nodes, edges and classes of the paper's Table II.
+The latter are read from the folder named by the environment variable ``BOOSTNE_DATA`` (as ``cora/cora_labels.txt``
+and so on), or else downloaded once to the user's cache. Their SHA-256 checksums are verified, and the numbers of
+nodes, edges and classes must match Table II of the paper.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _DIGIT_NEIGHBORS = 10
 
-# Zachary's karate club: each node with its neighbors of higher number, and the club each member joined.
+# Zachary's karate club: the neighbors of each node with larger numbers, and the club that each member joined.
 _KARATE_EDGES = """
 0:1,2,3,4,5,6,7,8,10,11,12,13,17,19,21,31 1:2,3,7,13,17,19,21,30 2:3,7,8,9,13,27,28,32 3:7,12,13
 4:6,10 5:6,10,16 6:16 8:30,32,33 9:33 13:33 14:32,33 15:32,33 18:32,33 19:33 20:32,33 22:32,33
@@ -39,12 +39,12 @@ class Dataset:
     Attributes
     ----------
     graph : Graph
-        Undirected, unweighted, without self-loops and isolated nodes.
+        Undirected, unweighted, without self-loops or isolated nodes.
     labels : Labels
         One row per node of the graph, in the same order.
     name : str
     features : array of shape (n, f), or None
-        For "digits" the 64 pixels of each image, from 0 to 1.
+        For "digits", the 64 pixels of each image, from 0 to 1.
     """
 
     graph: "Graph"
@@ -54,7 +54,18 @@ class Dataset:
 
 
 class DatasetInfo(NamedTuple):
-    """One row of :func:`list_datasets`."""
+    """Description of a data set.
+
+    Attributes
+    ----------
+    name : str
+    nodes, edges, classes : int
+        Size of the graph and number of distinct labels.
+    source : str
+        Origin of the data; a GitHub repository and commit for downloads.
+    present : bool
+        Whether the data set can be loaded without a download.
+    """
 
     name: str
     nodes: int
@@ -65,8 +76,8 @@ class DatasetInfo(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _File:
-    """A file of a public GitHub repository at a commit."""
+class _RemoteFile:
+    """A file in a public GitHub repository; ``commit`` is ``owner/repository/hash``."""
 
     commit: str
     path: str
@@ -82,8 +93,8 @@ class _File:
 
 
 @dataclass(frozen=True)
-class _Entry:
-    """What is known of a data set before it is loaded; `source` is a commit where there are files."""
+class _Specification:
+    """Expected size and origin of a data set; ``source`` is a commit if there are files to download."""
 
     nodes: int
     edges: int
@@ -92,8 +103,8 @@ class _Entry:
     checksums: dict[str, str] = field(default_factory=dict)
 
     @property
-    def files(self) -> list[_File]:
-        return [_File(self.source, path, sha256) for path, sha256 in self.checksums.items()]
+    def files(self) -> list[_RemoteFile]:
+        return [_RemoteFile(self.source, path, sha256) for path, sha256 in self.checksums.items()]
 
 
 _OPEN_NE = "thunlp/OpenNE/7b86f4ca25fca3f441f593335fa57dc7dffb3b29"
@@ -115,13 +126,16 @@ _BLOGCATALOG = {
     "example_graphs/blogcatalog.mat": "d4f4fb89ce1ccd4b7e2a183386c000773cc9362cc61f1be5b246a6d9c259da8f",
 }
 _DATASETS = {
-    "digits": _Entry(1797, 12339, 10, "scikit-learn's handwritten digits, 10 nearest neighbors"),
-    "karate": _Entry(34, 78, 2, "Zachary 1977"),
-    "cora": _Entry(2708, 5278, 7, _OPEN_NE, _CORA),
-    "wiki": _Entry(2363, 11596, 17, _OPEN_NE, _WIKI),
-    "ppi": _Entry(3860, 37845, 50, _PRO_NE, _PPI),
-    "blogcatalog": _Entry(10312, 333983, 39, _DEEP_WALK, _BLOGCATALOG),
+    "digits": _Specification(1797, 12339, 10, "scikit-learn's handwritten digits, 10 nearest neighbors"),
+    "karate": _Specification(34, 78, 2, "Zachary 1977"),
+    "cora": _Specification(2708, 5278, 7, _OPEN_NE, _CORA),
+    "wiki": _Specification(2363, 11596, 17, _OPEN_NE, _WIKI),
+    "ppi": _Specification(3860, 37845, 50, _PRO_NE, _PPI),
+    "blogcatalog": _Specification(10312, 333983, 39, _DEEP_WALK, _BLOGCATALOG),
 }
+
+
+DATASET_NAMES = tuple(_DATASETS)
 
 
 def load_dataset(name: str) -> Dataset:
@@ -144,16 +158,22 @@ def load_dataset(name: str) -> Dataset:
     """
     if name not in _DATASETS:
         close = get_close_matches(str(name).lower(), _DATASETS, n=3)
-        hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known: {', '.join(_DATASETS)}"
-        raise ParameterError(f"there is no data set {name!r}; {hint}")
-    built_in = {"digits": _digits, "karate": _karate}
-    dataset = built_in[name]() if name in built_in else _published(name)
+        hint = (
+            f"did you mean {' or '.join(map(repr, close))}?"
+            if close
+            else f"available: {', '.join(_DATASETS)}"
+        )
+        raise ParameterError(f"unknown data set {name!r}; {hint}")
+    built_in = {"digits": _load_digits, "karate": _load_karate}
+    dataset = built_in[name]() if name in built_in else _load_published(name)
     _check_size(dataset)
     return dataset
 
 
 def list_datasets() -> list[DatasetInfo]:
-    """List the data sets, with their sizes, where they come from, and whether they are on this machine.
+    """Describe the available data sets; checks for each whether its files are on this machine.
+
+    :data:`DATASET_NAMES` has the names alone.
 
     Examples
     --------
@@ -163,19 +183,19 @@ def list_datasets() -> list[DatasetInfo]:
     return [
         DatasetInfo(
             name,
-            entry.nodes,
-            entry.edges,
-            entry.classes,
-            entry.source,
-            all(_local(name, file) is not None for file in entry.files),
+            specification.nodes,
+            specification.edges,
+            specification.classes,
+            specification.source,
+            all(_find_local(name, file) is not None for file in specification.files),
         )
-        for name, entry in _DATASETS.items()
+        for name, specification in _DATASETS.items()
     ]
 
 
 def _check_size(dataset: Dataset) -> None:
-    entry = _DATASETS[dataset.name]
-    expected = (entry.nodes, entry.edges, entry.classes)
+    specification = _DATASETS[dataset.name]
+    expected = (specification.nodes, specification.edges, specification.classes)
     classes = int(np.count_nonzero(dataset.labels.matrix.sum(axis=0)))
     got = (dataset.graph.n_nodes, dataset.graph.n_edges, classes)
     if got != expected:
@@ -184,16 +204,13 @@ def _check_size(dataset: Dataset) -> None:
         )
 
 
-# ---- built in
-
-
-def _karate() -> Dataset:
+def _load_karate() -> Dataset:
     from boostne.graph import Graph
     from boostne.labels import as_labels
 
     edges = [
         (int(node), int(neighbor))
-        for node, _, neighbors in (entry.partition(":") for entry in _KARATE_EDGES.split())
+        for node, _, neighbors in (item.partition(":") for item in _KARATE_EDGES.split())
         for neighbor in neighbors.split(",")
     ]
     clubs = {"H": "Mr. Hi", "O": "Officer"}
@@ -201,7 +218,7 @@ def _karate() -> Dataset:
     return Dataset(Graph.from_edges(*zip(*edges, strict=True)), labels, "karate")
 
 
-def _digits() -> Dataset:
+def _load_digits() -> Dataset:
     from sklearn.datasets import load_digits
     from sklearn.metrics.pairwise import euclidean_distances
 
@@ -209,7 +226,7 @@ def _digits() -> Dataset:
     from boostne.labels import as_labels
 
     pixels, digits = load_digits(return_X_y=True)
-    # The pixels are integers, so the distances are exact; a stable sort settles ties the same way everywhere.
+    # The pixels are integers, so the distances are exact, and a stable sort breaks ties the same way everywhere.
     distances = euclidean_distances(pixels, squared=True)
     np.fill_diagonal(distances, np.inf)
     neighbors = np.argsort(distances, axis=1, kind="stable")[:, :_DIGIT_NEIGHBORS]
@@ -219,52 +236,53 @@ def _digits() -> Dataset:
     return Dataset(graph, labels, "digits", pixels / pixels.max())
 
 
-# ---- published
-
-
-def _published(name: str) -> Dataset:
+def _load_published(name: str) -> Dataset:
     from boostne.io import read_graph, read_labels
     from boostne.labels import Labels
 
     paths = [_fetch(name, file) for file in _DATASETS[name].files]
     graph = read_graph(paths[0]).without_isolated()
-    labels = read_labels(paths[-1])  # blogcatalog has both in one file
+    labels = read_labels(paths[-1])  # blogcatalog: graph and labels in one file
     indicator, _ = labels.align(graph.nodes)
     return Dataset(graph, Labels(graph.nodes, labels.classes, indicator), name)
 
 
-def _fetch(name: str, file: _File) -> Path:
-    """Return the path of a file, downloaded where necessary, after its checksum was found right."""
-    path = _local(name, file)
+def _fetch(name: str, file: _RemoteFile) -> Path:
+    """Return the path of a file with a verified checksum, downloading it if necessary."""
+    path = _find_local(name, file)
     if path is None:
         return _download(name, file)
     with path.open("rb") as stream:
         found = hashlib.file_digest(stream, "sha256").hexdigest()
     if found != file.sha256:
-        raise FileFormatError(f"{path}: SHA-256 is {found}, expected {file.sha256}; replace it by {file.url}")
+        raise FileFormatError(
+            f"{path}: SHA-256 is {found}, expected {file.sha256}; replace it with {file.url}"
+        )
     return path
 
 
-def _local(name: str, file: _File) -> Path | None:
-    """Return where the file lies on this machine: under ``BOOSTNE_DATA`` or in the cache."""
-    given = os.environ.get("BOOSTNE_DATA")
-    folders = [Path(given) / name, _cache(name)] if given else [_cache(name)]
+def _find_local(name: str, file: _RemoteFile) -> Path | None:
+    """Return the path of a file under ``BOOSTNE_DATA`` or in the cache; None if it is in neither."""
+    data = os.environ.get("BOOSTNE_DATA")
+    folders = [Path(data) / name, _cache_folder(name)] if data else [_cache_folder(name)]
     return next((folder / file.name for folder in folders if (folder / file.name).is_file()), None)
 
 
-def _cache(name: str) -> Path:
+def _cache_folder(name: str) -> Path:
     import pooch
 
     return Path(pooch.os_cache("boostne")) / name
 
 
-def _download(name: str, file: _File) -> Path:
+def _download(name: str, file: _RemoteFile) -> Path:
     import pooch
 
     try:
-        return Path(pooch.retrieve(file.url, f"sha256:{file.sha256}", fname=file.name, path=_cache(name)))
-    except (OSError, ValueError) as error:  # no network, no such page; or another content than expected
+        return Path(
+            pooch.retrieve(file.url, f"sha256:{file.sha256}", fname=file.name, path=_cache_folder(name))
+        )
+    except (OSError, ValueError) as error:  # no network or no such page; wrong checksum
         raise BoostneError(
-            f"cannot download {file.url} ({error}). Get the file with SHA-256 {file.sha256} otherwise, "
-            f"put it in a folder as {name}/{file.name}, and set the environment variable BOOSTNE_DATA to it"
+            f"cannot download {file.url} ({error}). Obtain the file with SHA-256 {file.sha256} in another way, "
+            f"save it as {name}/{file.name} in a folder, and set the environment variable BOOSTNE_DATA to that folder"
         ) from error

@@ -1,172 +1,67 @@
-"""The main job on built-in data: handwritten digits as a graph, embedded, scored and drawn."""
+"""The command ``demo``."""
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+import click
 
-from boostne.datasets import load_dataset
-from boostne.embedding import Embedding
-from boostne.errors import ParameterError
-from boostne.evaluation import evaluate
-from boostne.io.atomic import atomic_path, check_writable
-from boostne.models import BoostNE
-from boostne.progress import Progress, ProgressCallback, silent
-from boostne.visualization.layout import flat_map
-from boostne.visualization.palette import LIGHT
+from boostne.cli.command import Command, debug_option, quiet_option
+from boostne.cli.screen import describe_embedding, print_table
+from boostne.cli.session import session_of
 
-TRAIN = (10, 50, 90)
-REPEATS = 5
+if TYPE_CHECKING:
+    from boostne.cli.digits_demo import DemoResult
 
 
-class Files(NamedTuple):
-    """What the demonstration writes."""
+@click.command(
+    cls=Command,
+    help="""Embed, score and plot the built-in digits.
 
-    embedding: Path
-    picture: Path
+    The graph links each of 1,797 images of handwritten digits to its ten nearest neighbors. Writes digits.npz (the
+    embedding) and digits.png (a map of it). Takes seconds and needs no network.
+    """,
+    examples=["boostne demo", "boostne demo -o digits-demo"],
+)
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    metavar="FOLDER",
+    default="demo",
+    show_default=True,
+    help="Output folder; created if missing.",
+)
+@quiet_option
+@debug_option
+@click.pass_context
+def demo(ctx: click.Context, /, folder: str) -> None:
+    """Run ``boostne demo``."""
+    from boostne.cli import digits_demo
 
-
-@dataclass(frozen=True, eq=False)
-class Result:
-    """What the demonstration found.
-
-    Attributes
-    ----------
-    embedding : Embedding
-        Multi-level vectors of the digits.
-    digits : ndarray
-        Which digit each node shows.
-    residuals : ndarray
-        ``||R_{i+1}|| / ||X||`` after i = 0 … k levels.
-    train : tuple of int
-        Per cent of the nodes whose label is known.
-    scores : dict
-        For each kind of vectors, the mean Micro-F1 for each of ``train``.
-    """
-
-    embedding: Embedding
-    digits: NDArray[np.int64]
-    residuals: NDArray[np.float64]
-    train: tuple[int, ...]
-    scores: dict[str, list[float]]
-
-
-def prepare(folder: Path) -> Files:
-    """Make the folder if it is missing, and find out whether files can be written there."""
-    if folder.exists() and not folder.is_dir():
-        raise ParameterError(f"{folder} is a file; give the name of a folder")
-    folder.mkdir(parents=True, exist_ok=True)
-    files = Files(folder / "digits.npz", folder / "digits.png")
-    for file in files:
-        check_writable(file)
-    return files
-
-
-def compute(report: ProgressCallback = silent) -> Result:
-    """Embed the digits at eight levels and at one, and score both beside the pixels themselves."""
-    report(Progress("digits", 0.0, "10 nearest neighbors of 1,797 images"))
-    data = load_dataset("digits")
-    boosted = BoostNE(dimensions=128, levels=8).fit(data.graph, progress=report)
-    single = BoostNE(dimensions=128, levels=1).fit(data.graph, progress=report)
-    candidates: dict[str, Any] = {
-        "boostne, 8 levels × 16": boosted.embedding_,
-        "boostne, 1 level × 128": single.embedding_,
-        "the 64 pixels": (data.graph.nodes, data.features),
-    }
-    scores = {}
-    for i, (name, vectors) in enumerate(candidates.items()):
-        report(Progress("scoring", i / len(candidates), name))
-        found = evaluate(vectors, data.labels, train=TRAIN, repeats=REPEATS)
-        scores[name] = found.mean("micro").tolist()
-    return Result(
-        embedding=boosted.embedding_,
-        digits=data.labels.classes[data.labels.matrix.indices],
-        residuals=boosted.residual_norms_ / boosted.residual_norms_[0],
-        train=TRAIN,
-        scores=scores,
-    )
+    session = session_of(ctx)
+    files = digits_demo.prepare(Path(folder))
+    with session.screen.progress() as progress:
+        result = digits_demo.compute(progress)
+        result.embedding.save(files.embedding)
+    if not session.screen.quiet:
+        click.echo("Micro-F1 by percentage of labeled digits used for training")
+        _print_scores(result)
+        click.echo(f"wrote {files.embedding}: {describe_embedding(result.embedding)}")
+    if digits_demo.can_plot():
+        with session.screen.progress() as progress:
+            digits_demo.plot(result, files.picture, progress)
+        picture = f"wrote {files.picture}: map of the digits, and the residual after each level"
+    else:
+        picture = 'no picture, because matplotlib is not installed: pip install "boostne[viz]"'
+    if not session.screen.quiet:
+        click.echo(picture)
+        click.echo(f"\nnext: boostne evaluate {files.embedding} digits")
+        click.echo("      boostne embed YOUR_EDGES.csv -o vectors.npz")
 
 
-def can_draw() -> bool:
-    """Say whether matplotlib is installed."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        return False
-    return True
-
-
-def draw(result: Result, path: Path, report: ProgressCallback = silent) -> None:
-    """Draw the map of the digits beside the norm of the residual after each level."""
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    report(Progress("map", 0.0, "t-SNE of the vectors, then the picture"))
-    places = flat_map(result.embedding.vectors)
-    layout = ConstrainedLayoutEngine(w_pad=0.2, h_pad=0.15, wspace=0.03)
-    figure = Figure(figsize=(12, 6.4), dpi=150, layout=layout)
-    left, right = figure.subplots(1, 2, width_ratios=(1.6, 1))
-    _draw_map(left, places, result.digits)
-    _draw_residuals(right, result.residuals)
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary)
-
-
-def _draw_map(axes: Any, places: NDArray[np.float64], digits: NDArray[np.int64]) -> None:
-    from matplotlib.patheffects import withStroke
-
-    for digit, color in enumerate(LIGHT):
-        axes.scatter(*places[digits == digit].T, s=13, color=color, alpha=0.75, linewidths=0)
-    for digit, color in enumerate(LIGHT):
-        axes.annotate(
-            str(digit),
-            _middle(places[digits == digit]),
-            ha="center",
-            va="center",
-            fontsize=26,
-            fontweight="bold",
-            color=color,
-            path_effects=[withStroke(linewidth=6, foreground="white", alpha=0.9)],
-        )
-    _title(
-        axes,
-        "Handwritten digits, placed by their links alone",
-        "each dot is an image; the colors, its true digit, were not used",
-    )
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.margins(0.02)
-    axes.set_xticks([])
-    axes.set_yticks([])
-    axes.spines[:].set_visible(False)
-
-
-def _middle(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the point with the least distance to all others: inside the group, even when some went astray."""
-    distances = np.linalg.norm(points[:, None] - points[None], axis=2)
-    return np.asarray(points[distances.sum(axis=1).argmin()])
-
-
-def _draw_residuals(axes: Any, residuals: NDArray[np.float64]) -> None:
-    levels = np.arange(len(residuals))
-    bars = axes.bar(levels, residuals, color=["#bbbbbb"] + ["#0072b2"] * (len(levels) - 1), width=0.72)
-    axes.bar_label(bars, labels=[f"{value:.2f}" for value in residuals], padding=3, fontsize=10)
-    _title(axes, "What each level leaves to the next", "norm of the residual, ‖R‖ / ‖X‖")
-    axes.set_xlabel("levels")
-    axes.set_xticks(levels)
-    axes.set_ylim(0, 1.06)
-    axes.spines[["top", "right"]].set_visible(False)
-
-
-def _title(axes: Any, title: str, below: str) -> None:
-    axes.set_title(title, loc="left", fontsize=14, fontweight="bold", pad=26)
-    axes.annotate(
-        below,
-        (0, 1),
-        (0, 10),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        fontsize=11,
-        color="#555555",
+def _print_scores(result: "DemoResult") -> None:
+    print_table(
+        ["vectors", *(f"{ratio:g}%" for ratio in result.train)],
+        [[name, *(f"{score:.3f}" for score in scores)] for name, scores in result.scores.items()],
+        right=tuple(range(1, 1 + len(result.train))),
     )

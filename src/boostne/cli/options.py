@@ -1,263 +1,161 @@
-"""Options made from the signature and the docstring of what a command calls, so that nothing is written twice.
+"""Options that stand for parameters of library functions."""
 
-``None`` cannot be typed on a command line. An option whose parameter has that default may be left out.
-"""
-
-import inspect
-import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+import pkgutil
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import click
 
-# Names on the command line that differ from the parameter's.
-FLAGS = {"random_state": "--seed", "C": "-C", "memory_limit": "--memory"}
-OFF_FLAGS = {"directed": "--undirected"}
-LONGEST_CHOICE = 56  # letters of a list of choices that still fit into a line of help
-# Where the docstring says nothing, or speaks of Python alone.
+from boostne.cli.estimator import MATRIX_METHODS, METHOD_NAMES, default_of, matrix_class, method_class
 
 
-class GeneratedOption(click.Option):
-    """An option that stands for a parameter of a function.
+class LibraryOption(click.Option):
+    """An option that is passed to the library only if it was given, so that the library's default holds otherwise.
 
-    Attributes
+    The name of the option is the name of the parameter, which may differ from the flag.
+
+    Parameters
     ----------
-    parameter : str
-        Name of the parameter.
-    section : str
-        Heading in the help; also what :func:`values` selects by.
-    constant : object
-        For a flag that stands for one value, such as ``--no-weight`` for ``weight=False``: that value.
+    declarations : sequence of str
+        As for :class:`click.Option`.
+    function : str, optional
+        The function that has the parameter, as "package.module:name". The help shows its default.
     """
 
-    def __init__(self, *args: Any, parameter: str, section: str, constant: Any = None, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.parameter = parameter
-        self.section = section
-        self.constant = constant
+    def __init__(self, declarations: Sequence[str], *, function: str = "", **settings: Any) -> None:
+        super().__init__(declarations, default=None, **settings)
+        self.function = function
+
+    @property
+    def flag(self) -> str:
+        """The option as it is typed."""
+        return self.opts[0]
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the flags and the help text, followed by the notes in brackets."""
+        record = super().get_help_record(ctx)
+        notes = self.notes()
+        return (record[0], f"{record[1]}  [{notes}]") if record and notes else record
+
+    def notes(self) -> str:
+        """Return what follows the help text in brackets."""
+        return default_note(pkgutil.resolve_name(self.function), self.name) if self.function else ""
 
 
-class Doc(NamedTuple):
-    """What a docstring says of a parameter: its kind, such as ``int, default=8``, and the text."""
+class ModelOption(LibraryOption):
+    """A parameter of some methods, of some connectivity matrices, or of both.
 
-    kind: str
-    text: str
+    Parameters
+    ----------
+    declarations : sequence of str
+        As for :class:`click.Option`.
+    methods, matrices : sequence of str
+        Names of the methods and of the matrices that the option belongs to.
+    """
+
+    def __init__(
+        self,
+        declarations: Sequence[str],
+        *,
+        methods: Sequence[str] = (),
+        matrices: Sequence[str] = (),
+        **settings: Any,
+    ) -> None:
+        super().__init__(declarations, **settings)
+        self.methods = methods
+        self.matrices = matrices
+
+    def notes(self) -> str:
+        """Return the owners, unless every method is one, and the default, or the default of each group of owners."""
+        groups: dict[str, tuple[list[str], list[str]]] = {}
+        for name in self.matrices:
+            groups.setdefault(default_note(matrix_class(name), self.name), ([], []))[0].append(name)
+        for name in self.methods:
+            groups.setdefault(default_note(method_class(name), self.name), ([], []))[1].append(name)
+        if len(groups) > 1:
+            return "; ".join(
+                "; ".join(_owners(*owners)) + (f" ({note})" if note else "")
+                for note, owners in groups.items()
+            )
+        owners = [] if self.methods == METHOD_NAMES else _owners(self.matrices, self.methods)
+        return "; ".join([*owners, *filter(None, groups)])
+
+    def check(self, method: str, matrix: str) -> None:
+        """Raise UsageError if the option belongs neither to the method nor to the matrix that it uses."""
+        by_matrix = method in MATRIX_METHODS and self.matrices
+        if method in self.methods or (by_matrix and matrix in self.matrices):
+            return
+        owners = " or ".join(_owners(self.matrices, self.methods))
+        chosen = f"--connectivity {matrix}" if by_matrix else f"--method {method}"
+        raise click.UsageError(f"{self.flag} belongs to {owners}; got {chosen}.")
+
+
+def check_model_options(ctx: click.Context) -> None:
+    """Raise UsageError for an option that does not belong to the chosen method or matrix, or lacks another option."""
+    method = ctx.params["method"]
+    matrix = ctx.params["connectivity"] or default_of(method_class("boostne"), "connectivity")
+    for option in ctx.command.params:
+        if isinstance(option, ModelOption) and ctx.params[option.name] is not None:
+            option.check(method, matrix)
+    if ctx.params["keep_matrix"] and ctx.params["checkpoint"] is None:
+        raise click.UsageError("--keep-matrix needs --checkpoint FOLDER.")
+
+
+def _owners(matrices: Sequence[str], methods: Sequence[str]) -> list[str]:
+    kinds = {"--connectivity": matrices, "--method": methods}
+    return [f"{flag} {', '.join(members)}" for flag, members in kinds.items() if members]
+
+
+def given(ctx: click.Context, options: Sequence[LibraryOption]) -> dict[str, Any]:
+    """Return the values of those options that were typed, by parameter name."""
+    values = {option.name: ctx.params[option.name] for option in options}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def default_note(function: Any, parameter: str) -> str:
+    """Return "default: …", with the value as it would be typed; nothing if there is no value to type."""
+    default = default_of(function, parameter)
+    if default is None or default is False:
+        return ""
+    return f"default: {','.join(map(str, default)) if isinstance(default, tuple) else default}"
+
+
+def at_least(minimum: int) -> Callable[[click.Context, click.Parameter, int | None], int | None]:
+    """Return a callback that checks an integer here, because the library's message would not name the flag."""
+
+    def check(_: click.Context, option: click.Parameter, value: int | None) -> int | None:
+        from boostne.validation import check_integer
+
+        return None if value is None else check_integer(option.opts[0], value, minimum)
+
+    return check
 
 
 def column(value: str) -> str | int:
-    """Return a column's name, or its place counted from 0."""
+    """Parse a column: a name, or a position counted from 0."""
     return int(value) if value.isdecimal() else value
 
 
+def number(value: str) -> float:
+    """Parse a number; an integer stays one, because some methods require it."""
+    try:
+        return int(value) if value.lstrip("+-").isdecimal() else float(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a number") from None
+
+
 def numbers(value: str) -> tuple[float, ...]:
-    """Return numbers that are separated by commas.
+    """Parse numbers separated by commas.
 
     >>> numbers("10,50,90")
     (10.0, 50.0, 90.0)
     """
     try:
-        return tuple(float(number) for number in value.split(",") if number.strip())
+        return tuple(float(part) for part in value.split(",") if part.strip())
     except ValueError:
         raise click.BadParameter(f"{value!r} is not a list of numbers separated by commas") from None
 
 
-@dataclass(frozen=True)
-class Source:
-    """A function whose parameters become options.
-
-    Attributes
-    ----------
-    call : callable
-        The function or class.
-    section : str
-        Heading of its options in the help.
-    skip : collection of str
-        Parameters that are not options: the command gives them itself.
-    """
-
-    call: Callable[..., Any]
-    section: str
-    skip: Iterable[str] = ()
-
-    def options(self) -> list[GeneratedOption]:
-        """Return an option for each keyword parameter; where the type asks for it, two."""
-        target: Any = self.call.__init__ if inspect.isclass(self.call) else self.call
-        docs = parameter_docs(inspect.getdoc(self.call) or "")
-        hints = get_type_hints(target)
-        parameters = [
-            parameter
-            for name, parameter in inspect.signature(self.call).parameters.items()
-            if name not in set(self.skip) and parameter.default is not parameter.empty
-        ]
-        made = [
-            option
-            for parameter in parameters
-            for option in _options(parameter, hints[parameter.name], docs[parameter.name], self.section)
-        ]
-        for option in made:
-            option.help = on_command_line(option.help or "", made)
-        return made
-
-
-def values(ctx: click.Context, section: str) -> dict[str, Any]:
-    """Return what the options of a section say, as keyword arguments for the function behind them."""
-    found: dict[str, Any] = {}
-    for option in _of_section(ctx, section):
-        value = ctx.params[option.name or ""]
-        if option.constant is None:
-            found[option.parameter] = value
-        elif value:
-            found[option.parameter] = option.constant
-    return found
-
-
-def first_given(ctx: click.Context, section: str) -> str | None:
-    """Return the first option of a section that was typed, or None."""
-    silent = {click.core.ParameterSource.DEFAULT, click.core.ParameterSource.DEFAULT_MAP}
-    for option in _of_section(ctx, section):
-        if ctx.get_parameter_source(option.name or "") not in silent:
-            return option.opts[0]
-    return None
-
-
-def on_command_line(message: str, options: Iterable[click.Parameter]) -> str:
-    """Rewrite ``name='value'``, as the library's messages have it, to ``--name value``.
-
-    Examples
-    --------
-    >>> made = [GeneratedOption(["--self-loops"], parameter="self_loops", section="")]
-    >>> on_command_line("dropped 2 self-loops; self_loops='keep' keeps them", made)
-    'dropped 2 self-loops; --self-loops keep keeps them'
-    """
-    generated = [
-        option for option in options if isinstance(option, GeneratedOption) and option.constant is None
-    ]
-    for option in generated:
-        name, flag = re.escape(option.parameter), option.opts[0]
-        off = option.secondary_opts[0] if option.secondary_opts else f"--no-{option.parameter}"
-        message = re.sub(rf"\b{name}=True\b", flag, message)
-        message = re.sub(rf"\b{name}=False\b", off, message)
-        message = re.sub(rf"\b{name}=(?:'([^']*)'|\"([^\"]*)\"|(\d[\d.e+-]*\b))", rf"{flag} \1\2\3", message)
-        message = re.sub(rf"\b{name}=(?=\W|$)", flag, message)
-        if option.parameter in FLAGS:
-            message = re.sub(rf"(?<![\w-]){name}(?!\w)", flag, message)
-    if any(option.name == "to_undirected" for option in options):
-        message = message.replace("to_undirected()", "to_undirected() (option --to-undirected)")
-    return message
-
-
-def parameter_docs(docstring: str) -> dict[str, Doc]:
-    """Read the section "Parameters" of a docstring in NumPy's style.
-
-    Examples
-    --------
-    >>> text = inspect.cleandoc('''Do it.
-    ...
-    ...     Parameters
-    ...     ----------
-    ...     a : int, default=1
-    ...         The first,
-    ...         in two lines.
-    ...     b, c
-    ...         The others.
-    ...     ''')
-    >>> parameter_docs(text)["a"]
-    Doc(kind='int, default=1', text='The first, in two lines.')
-    >>> parameter_docs(text)["c"].text
-    'See --b.'
-    """
-    match = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", docstring, re.MULTILINE | re.DOTALL)
-    docs: dict[str, Doc] = {}
-    for entry in re.split(r"\n(?=\S)", match[1].strip("\n") if match else ""):
-        head, _, body = entry.partition("\n")
-        names, _, kind = head.partition(" : ")
-        first, *others = [name.strip() for name in names.split(",")]
-        docs[first] = Doc(kind, " ".join(body.split()))
-        docs |= {name: Doc(kind, f"See {_flag(first)}.") for name in others}
-    return docs
-
-
-def _options(parameter: inspect.Parameter, hint: Any, doc: Doc, section: str) -> list[GeneratedOption]:
-    name, default, members = parameter.name, parameter.default, _members(hint)
-    flag = _flag(name)
-    settings: dict[str, Any] = {"parameter": name, "section": section, "help": _plain(doc.text)}
-    if bool in members:
-        off = OFF_FLAGS.get(name, f"--no-{flag.lstrip('-')}")
-        settings["help"] = re.sub(r"\bFalse\b", off, settings["help"])
-        return [GeneratedOption([f"{flag}/{off}", name], default=default, **settings)]
-    made = [
-        GeneratedOption(
-            [flag, name], default=_typed(default), show_default=True, **_type(members, doc), **settings
-        )
-    ]
-    if False in members:
-        settings["help"] = f"Read no {name}s, whatever the file has."
-        made.append(GeneratedOption([f"--no-{name}", f"no_{name}"], is_flag=True, constant=False, **settings))
-    return made
-
-
-def _members(hint: Any) -> list[Any]:
-    """Return the types and the literal values that an annotation allows, without None."""
-    if get_origin(hint) in (UnionType, Union):
-        return [member for part in get_args(hint) for member in _members(part)]
-    if get_origin(hint) is Literal:
-        return list(get_args(hint))
-    return [] if hint is NoneType else [get_origin(hint) or hint]
-
-
-def _type(members: list[Any], doc: Doc) -> dict[str, Any]:
-    """Return what click needs to know of an option's type."""
-    choices = [member for member in members if isinstance(member, str)]
-    if not choices and doc.kind.startswith("{"):
-        choices = re.findall(r"[\"']([^\"']*)[\"']", doc.kind.partition("}")[0])
-    if choices:
-        kind = click.Choice(choices)
-        # A list too long for a line is left to the text, which names them all.
-        too_long = len("|".join(kind.choices)) > LONGEST_CHOICE
-        return {"type": kind, "metavar": "NAME"} if too_long else {"type": kind}
-    return _plain_type({member for member in members if isinstance(member, type)}, doc)
-
-
-def _plain_type(types: set[type], doc: Doc) -> dict[str, Any]:
-    if doc.kind.startswith("int or str"):  # a size, which people write with its unit
-        return {"type": str, "metavar": "SIZE"}
-    if Path in types:
-        return {"type": str, "metavar": "FOLDER"}
-    if {str, int} <= types:
-        return {"type": column, "metavar": "COLUMN"}
-    if float in types and types - {float, int}:
-        return {"type": numbers, "metavar": "N,N,…"}
-    if float in types:
-        return {"type": float, "metavar": "NUMBER"}
-    # A seed may be a generator in Python; here it is a number.
-    whole = int in types or doc.kind.startswith("int")
-    return {"type": int, "metavar": "N"} if whole else {"type": str}
-
-
-def _typed(default: Any) -> Any:
-    """Return a default as one would type it."""
-    return ",".join(map(str, default)) if isinstance(default, tuple) else default
-
-
-def _flag(name: str) -> str:
-    return FLAGS.get(name, "--" + name.replace("_", "-"))
-
-
-def _plain(text: str) -> str:
-    """Take the mark-up out of a docstring's text, and the ``None`` that nobody can type."""
-    text = re.sub(r":\w+:`~?(?:\w+\.)*read_graph`", "'boostne embed'", text)
-    text = re.sub(
-        r"``([^`]+)``", lambda code: f'"{code[1]}"' if re.search(r"^[^\"']* ", code[1]) else code[1], text
-    )
-    return re.sub(r"\bNone (?=[a-z])", "By default it ", text)
-
-
-def _of_section(ctx: click.Context, section: str) -> Sequence[GeneratedOption]:
-    return [
-        option
-        for option in ctx.command.get_params(ctx)
-        if isinstance(option, GeneratedOption) and option.section == section
-    ]
+def names(value: str) -> tuple[str, ...]:
+    """Parse names separated by commas."""
+    return tuple(name.strip() for name in value.split(",") if name.strip())

@@ -1,4 +1,4 @@
-"""The program: its commands, and what becomes of an error."""
+"""The program: its commands, exit codes and error messages."""
 
 import logging
 import os
@@ -12,42 +12,51 @@ from typing import Any, NoReturn
 
 import click
 
-from boostne.cli.commands import COMMANDS
-from boostne.cli.options import on_command_line
+from boostne.cli.demo import demo
+from boostne.cli.embed import embed, estimate
+from boostne.cli.evaluate import evaluate
+from boostne.cli.generate import generate
+from boostne.cli.listings import datasets, methods
+from boostne.cli.reproduce import report, reproduce
 from boostne.cli.session import Session
 from boostne.errors import BoostneError
 
-# click itself leaves with 2 for a command line that it cannot understand.
-OK, FAULT, MEMORY, INTERRUPTED, BROKEN_PIPE = 0, 1, 3, 130, 141
+# Usage errors exit with 2, which is click's own code.
+OK, FAILURE, MEMORY, INTERRUPTED, BROKEN_PIPE = 0, 1, 3, 130, 141
 
 _COMPLETE = "_BOOSTNE_COMPLETE"
 
+_HELP = """Embed the nodes of a graph at several levels, from coarse to fine.
+
+"boostne COMMAND --help" describes a command and shows examples.
+"""
+
 _EPILOG = """\b
-Begin with:
+Start with:
   boostne demo
   boostne embed digits -o digits.npz
   boostne evaluate digits.npz digits
 
 \b
 Exit codes:
-  0    done
-  1    the input cannot be used: a file, a graph, the value of a parameter
-  2    the command line cannot be understood
+  0    success
+  1    invalid input: a file, a graph or the value of a parameter
+  2    invalid command line
   3    not enough memory
-  130  interrupted by Ctrl-C; no file is left half written
+  130  interrupted by Ctrl-C; no incomplete file is left
 """
 
 
 class Program(click.Group):
-    """A group of commands that knows what a mistyped one may have meant."""
+    """A group of commands that suggests the closest name for an unknown one."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """List the commands as they were added, not by the alphabet: the most used come first."""
+        """List the commands in the order they were added."""
         del ctx
         return list(self.commands)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Find the command; for an unknown one, suggest the nearest."""
+        """Find the command; suggest the closest name for an unknown one."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
@@ -58,15 +67,11 @@ class Program(click.Group):
             raise click.UsageError(f"there is no command {args[0]!r}. {hint}", ctx) from error
 
 
-@click.group(cls=Program, epilog=_EPILOG, invoke_without_command=True)
+@click.group(cls=Program, help=_HELP, epilog=_EPILOG, invoke_without_command=True)
 @click.option("--version", is_flag=True, help="Show the version and exit.")
 @click.pass_context
 def program(ctx: click.Context, version: bool) -> None:
-    """Vectors for the nodes of a graph, from coarse to fine.
-
-    boostne reads a graph, computes a multi-level embedding of its nodes, and writes it with the nodes' own ids.
-    "boostne COMMAND --help" explains a command and shows examples.
-    """
+    """Run ``boostne``."""
     if version:
         from boostne import __version__
 
@@ -75,23 +80,23 @@ def program(ctx: click.Context, version: bool) -> None:
         click.echo(ctx.get_help())
 
 
-for _command in COMMANDS:
+for _command in (demo, embed, evaluate, estimate, methods, datasets, generate, reproduce, report):
     program.add_command(_command)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the program and leave with its exit code."""
+    """Run the program and exit with its code."""
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run the program; returns its exit code."""
+    """Run the program and return its exit code."""
     if _COMPLETE in os.environ:
         from click.shell_completion import shell_complete
 
         return shell_complete(program, {}, "boostne", _COMPLETE, os.environ[_COMPLETE])
     session = Session()
-    # No sign is worth an error on a terminal that lacks it. The stream may be closed, or not a file's.
+    # Characters that the terminal cannot encode are replaced. The stream may be None, or not a text file.
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")
     try:
@@ -99,40 +104,46 @@ def run(arguments: Sequence[str]) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read the output has gone. Python flushes once more when it ends: let it flush into nothing.
+        # The reader closed the pipe. Python flushes stdout again at exit: redirect that to the null device.
         with suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except (Exception, KeyboardInterrupt) as error:
-        code, message = _verdict(error, session)
+        code, message = _code_and_message(error, session)
         if session.debug:
             traceback.print_exc()
-        click.echo(f"boostne: {on_command_line(message, session.options)}", err=True)
+        click.echo(f"boostne: {message}", err=True)
     return code
 
 
 def _invoke(arguments: Sequence[str], session: Session) -> int:
     try:
-        with _plain_notes(session), program.make_context("boostne", list(arguments), obj=session) as context:
+        with (
+            _one_line_notes(session),
+            program.make_context("boostne", list(arguments), obj=session) as context,
+        ):
             program.invoke(context)
-    except click.exceptions.Exit as leave:  # as --help does
+    except click.exceptions.Exit as leave:  # raised by --help
         return leave.exit_code
     return OK
 
 
-def _verdict(error: BaseException, session: Session) -> tuple[int, str]:
-    """Return the exit code and the message for an error that is nobody's bug; any other goes on its way."""
+def _code_and_message(error: BaseException, session: Session) -> tuple[int, str]:
+    """Return the exit code and the message of an expected error; raise any other again."""
     match error:
         case KeyboardInterrupt():
             return INTERRUPTED, session.interrupted
         case click.ClickException():
             code, message = error.exit_code, _usage(error)
         case MemoryError():
-            code, message = MEMORY, str(error) or "not enough memory; 'boostne estimate' tells what is needed"
+            code, message = (
+                MEMORY,
+                str(error) or "not enough memory; 'boostne estimate' shows how much is needed",
+            )
         case OSError(filename=file, strerror=str(reason)) if file is not None:
-            code, message = FAULT, f"{file}: {reason}"
+            code, message = FAILURE, f"{file}: {reason}"
         case BoostneError() | OSError() | FloatingPointError():
-            code, message = FAULT, str(error)
+            code, message = FAILURE, str(error)
         case _:
             raise error
     return code, f"error: {message}"
@@ -145,20 +156,20 @@ def _usage(error: click.ClickException) -> str:
 
 
 @contextmanager
-def _plain_notes(session: Session) -> Iterator[None]:
-    """Show the library's log and its warnings as one line each."""
+def _one_line_notes(session: Session) -> Iterator[None]:
+    """Print the library's log records and warnings, one line each."""
 
     class Notes(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            tell("note" if record.levelno < logging.WARNING else "warning", record.getMessage())
+            write("note" if record.levelno < logging.WARNING else "warning", record.getMessage())
 
-    def tell(kind: str, message: object) -> None:
+    def write(kind: str, message: object) -> None:
         if not session.screen.quiet:
-            session.screen.note(kind, on_command_line(str(message), session.options))
+            session.screen.note(kind, message)
 
     def show(message: object, *args: object, **kwargs: object) -> None:
         del args, kwargs
-        tell("warning", message)
+        write("warning", message)
 
     logger, handler = logging.getLogger("boostne"), Notes()
     level = logger.level

@@ -1,4 +1,4 @@
-"""The command that computes the paper's tables anew."""
+"""The commands ``reproduce`` and ``report``."""
 
 import sys
 import time
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boostne.cli.command import Command, debug_option, quiet_option
+from boostne.cli.options import names
 from boostne.cli.screen import Screen, duration, print_table
 from boostne.cli.session import session_of
 from boostne.progress import Progress, ProgressCallback
@@ -18,17 +19,22 @@ if TYPE_CHECKING:
     from boostne.reproduction import Reproduction
 
 PAPER = ("cora", "wiki", "ppi", "blogcatalog")
-# Built-in data for a try without a network; the paper has no figures for it.
+# Built in, for a trial without a network; the paper has no results for it.
 KNOWN = (*PAPER, "digits")
 SECONDS_BETWEEN_LINES = 10.0
 
 
-def _names(value: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in value.split(",") if name.strip())
-
-
 @click.command(
     cls=Command,
+    help="""Reproduce the paper's tables and figures.
+
+    Evaluates seven methods on four networks with nine training percentages and ten splits each, beside the paper's
+    own results: Wilcoxon tests, the approximation error and F1 by number of levels, and maps of the levels. Takes
+    minutes for cora, hours for everything.
+
+    Results are cached as soon as they are computed: after Ctrl-C or a crash the same command resumes. Writes CSV
+    files, results.md with figures, report.html, and run.json, which describes the run.
+    """,
     examples=[
         "boostne reproduce --dataset cora --quick",
         "boostne reproduce --dataset cora --methods NetMF,BoostNE -o cora-results",
@@ -41,16 +47,18 @@ def _names(value: str) -> tuple[str, ...]:
     type=click.Choice(KNOWN),
     multiple=True,
     metavar="NAME",
-    help=f"{', '.join(PAPER)} or digits; may be given several times. By default the paper's four.",
+    help=f"{', '.join(PAPER)} or digits; may be repeated. By default the four of the paper.",
 )
 @click.option(
     "--methods",
-    type=_names,
+    type=names,
     default="",
     metavar="NAME,NAME,…",
-    help="Some of the paper's seven methods. By default all of them.",
+    help="Methods of the paper to run. By default all seven.",
 )
-@click.option("--quick", is_flag=True, help="A first look: 3 splits, 3 ratios, 3 numbers of levels.")
+@click.option(
+    "--quick", is_flag=True, help="Quick trial: 3 splits, 3 training percentages, 3 numbers of levels."
+)
 @click.option(
     "-o",
     "--out",
@@ -58,15 +66,19 @@ def _names(value: str) -> tuple[str, ...]:
     metavar="FOLDER",
     default="results",
     show_default=True,
-    help="Where the files go; made if missing.",
+    help="Output folder; created if missing.",
+)
+@click.option("--cache", metavar="FOLDER", help="Cache folder. By default in the user's cache directory.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Random seed of splits, methods and maps.",
 )
 @click.option(
-    "--cache", metavar="FOLDER", help="Where computed pieces are kept. By default the user's cache."
+    "--threads", type=click.IntRange(min=1), metavar="N", help="Number of threads. By default all cores."
 )
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of splits, methods and maps."
-)
-@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="By default every core.")
 @quiet_option
 @debug_option
 @click.pass_context
@@ -81,16 +93,7 @@ def reproduce(
     seed: int,
     threads: int | None,
 ) -> None:
-    """Compute the paper's tables and figures anew.
-
-    Seven methods on four networks, scored at nine ratios by ten splits each, beside the paper's figures; the
-    Wilcoxon test; the approximation error and F1 by the number of levels; maps of the levels. Some hours for
-    everything, minutes for cora alone.
-
-    Every piece is kept in the cache as soon as it is computed: after Ctrl-C, or a crash, the same command goes
-    on where it stopped, and a second run computes nothing. Writes CSV files, results.md with figures,
-    report.html, and run.json, which says what was run on what.
-    """
+    """Run ``boostne reproduce``."""
     from boostne.reproduction import Protocol, choose_methods
     from boostne.reproduction import reproduce as compute
     from boostne.reproduction.cache import Cache, default_folder
@@ -98,10 +101,10 @@ def reproduce(
     session = session_of(ctx)
     store = Cache(Path(cache) if cache else default_folder())
     session.interrupted = (
-        f"interrupted; what was computed is in {store.folder}: the same command goes on from there"
+        f"interrupted; results so far are cached in {store.folder}; run the same command again to resume"
     )
     begin = time.perf_counter()
-    with _progress(session.screen) as report:
+    with _progress(session.screen) as progress:
         found = compute(
             dict.fromkeys(datasets or PAPER),
             choose_methods(methods),
@@ -109,7 +112,7 @@ def reproduce(
             store,
             protocol=Protocol.quick(seed) if quick else Protocol(seed=seed),
             threads=threads,
-            report=report,
+            progress=progress,
         )
     page = _write_pages(found.folder, session.screen)
     if not session.screen.quiet:
@@ -119,47 +122,68 @@ def reproduce(
         click.echo(f"next: {page}")
 
 
+@click.command(
+    cls=Command,
+    help="""Rebuild the pages of a reproduction.
+
+    FOLDER is the output of 'boostne reproduce'. Writes report.html, a single page that needs no network, results.md,
+    and the figures folder.
+    """,
+    examples=["boostne report results"],
+)
+@click.argument("folder")
+@quiet_option
+@debug_option
+@click.pass_context
+def report(ctx: click.Context, /, folder: str) -> None:
+    """Run ``boostne report``."""
+    from boostne.reproduction import write_reproduction_report, write_results_page
+
+    page = write_reproduction_report(Path(folder))
+    write_results_page(Path(folder))
+    if not session_of(ctx).screen.quiet:
+        click.echo(f"wrote {page}")
+
+
 def _write_pages(folder: Path, screen: Screen) -> Path:
-    """Write the pages; without the packages for report.html say so, since all numbers are there already."""
+    """Write the pages; note it if the packages for report.html are not installed."""
     from boostne.reproduction import write_reproduction_report, write_results_page
     from boostne.visualization import MissingExtraError
 
     try:
-        report = write_reproduction_report(folder)
+        page = write_reproduction_report(folder)
     except MissingExtraError as error:
         if not screen.quiet:
             screen.note("note", f"no report.html and no figures: {error}")
         return write_results_page(folder)
     write_results_page(folder)
-    return report
+    return page
 
 
 @contextmanager
 def _progress(screen: Screen) -> Iterator[ProgressCallback]:
-    """Show a bar on a terminal; elsewhere a line now and then, since this takes long."""
+    """Show a progress bar on a terminal, and a line every few seconds elsewhere."""
     if screen.quiet or sys.stderr.isatty():
-        with screen.progress() as report:
-            yield report
+        with screen.progress() as progress:
+            yield progress
         return
     begin = last = time.monotonic()
 
-    def report_line(progress: Progress) -> None:
+    def show_line(progress: Progress) -> None:
         nonlocal last
         now = time.monotonic()
         if now - last < SECONDS_BETWEEN_LINES or not progress.done:
             return
         last = now
         left = (now - begin) * (1 - progress.done) / progress.done
-        screen.note(
-            "progress", f"{100 * progress.done:.0f} %, about {duration(left)} left; {progress.detail}"
-        )
+        screen.note("progress", f"{100 * progress.done:.0f}%, about {duration(left)} left; {progress.detail}")
 
-    yield report_line
+    yield show_line
 
 
 def _print_scores(found: "Reproduction") -> None:
-    """Print a table for each data set and metric: our value, the paper's, the difference."""
-    from boostne.reproduction.tables import METRIC_NAMES, distinct, row_name
+    """Print a table for each data set and metric: our result, the paper's, and the difference."""
+    from boostne.reproduction.csv_tables import METRIC_NAMES, distinct, row_name
 
     for dataset in distinct(found.scores, "dataset"):
         for metric, title in METRIC_NAMES.items():
@@ -168,12 +192,12 @@ def _print_scores(found: "Reproduction") -> None:
             lines: list[list[str]] = []
             for name in dict.fromkeys(row_name(row) for row in rows):
                 lines += _lines(name, [row for row in rows if row_name(row) == name])
-            click.echo(f"{dataset}, {title}, by the per cent of labeled nodes to train on")
+            click.echo(f"{dataset}, {title}, by percentage of labeled nodes used for training")
             print_table(["", *map(str, ratios)], lines, right=tuple(range(1, 1 + len(ratios))))
             click.echo()
     if found.shortfalls:
         click.echo(
-            f"{len(found.shortfalls)} cells of BoostNE's better setting are under the paper's by more than their "
+            f"{len(found.shortfalls)} results of BoostNE's better setting are below the paper's by more than their "
             f"standard error: {found.folder / 'shortfalls.csv'}"
         )
 

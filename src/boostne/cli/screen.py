@@ -1,28 +1,31 @@
-"""What people see while they wait, and the notes beside it: all on the error stream, so that results stay clean."""
+"""Notes and progress on stderr, and tables on stdout."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from boostne.progress import Progress, ProgressCallback, silent
 
+if TYPE_CHECKING:
+    from boostne.embedding import Embedding
+
 _MINUTE, _HOUR = 60, 3600
 _FEW_SECONDS = 10
-_UNBOUNDED = 1000  # columns
+_UNBOUNDED = 1000  # columns of a table that is not printed to a terminal
 
 
 class Screen:
-    """The error stream: one line a note, and a bar while something runs and a person looks on."""
+    """Notes, one per line, and a progress bar, both on stderr."""
 
     def __init__(self) -> None:
         self.quiet = False
         self._live: Any = None
 
     def note(self, kind: str, message: object) -> None:
-        """Write ``boostne: kind: message``, above the bar if there is one."""
+        """Write ``boostne: kind: message``, above the progress bar if there is one."""
         line = f"boostne: {kind}: {message}"
         if self._live is None:
             click.echo(line, err=True)
@@ -31,7 +34,7 @@ class Screen:
 
     @contextmanager
     def progress(self) -> Iterator[ProgressCallback]:
-        """Show a bar for each stage that is reported; nothing with ``--quiet`` or without a terminal."""
+        """Show a progress bar for the current stage; nothing if quiet or if stderr is not a terminal."""
         if self.quiet or not sys.stderr.isatty():
             yield silent
             return
@@ -39,11 +42,11 @@ class Screen:
             self._live = live
             stages: dict[str, Any] = {}
 
-            def report(progress: Progress) -> None:
+            def show(progress: Progress) -> None:
                 if progress.stage not in stages:
                     for earlier in stages.values():
                         live.update(earlier, visible=False)
-                    # Rich draws a moving bar while the total is unknown.
+                    # Rich animates the bar while the total is unknown.
                     stages[progress.stage] = live.add_task(progress.stage, total=None, detail="")
                 live.update(
                     stages[progress.stage],
@@ -53,7 +56,7 @@ class Screen:
                 )
 
             try:
-                yield report
+                yield show
             finally:
                 self._live = None
 
@@ -75,35 +78,39 @@ def _bars() -> Any:
 
 
 def print_table(heads: list[str], rows: list[list[str]], *, right: tuple[int, ...] = ()) -> None:
-    """Print a table to the standard output; the columns in ``right`` hold numbers."""
+    """Print a table; the columns with the indices ``right`` are aligned to the right."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    for place, head in enumerate(heads):
-        table.add_column(
-            head, justify="right" if place in right else "left", overflow="fold", no_wrap=place == 0
-        )
+    for i, head in enumerate(heads):
+        table.add_column(head, justify="right" if i in right else "left", overflow="fold", no_wrap=i == 0)
     for row in rows:
         table.add_row(*row)
-    # A file or a pipe has no edge at which a number would have to be broken.
+    # Lines of a file or pipe are not wrapped.
     console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else _UNBOUNDED)
-    # Not printed by rich itself: it pads every line, and leaves with a code of its own when nobody reads on.
+    # Captured, because rich pads every line and exits with its own code on a broken pipe.
     with console.capture() as capture:
         console.print(table)
     click.echo("\n".join(line.rstrip() for line in capture.get().splitlines() if line.strip()))
 
 
 def print_pairs(pairs: dict[str, str]) -> None:
-    """Print names and what belongs to them, one a line."""
+    """Print names and values, one pair per line."""
     width = max(map(len, pairs)) + 2
     for name, value in pairs.items():
         click.echo(f"{name:<{width}}{value}")
 
 
+def describe_embedding(embedding: "Embedding") -> str:
+    """Return the shape, the number of levels and the dtype."""
+    levels = f", {embedding.n_levels} levels" if embedding.n_levels > 1 else ""
+    return f"{len(embedding):,} × {embedding.dimensions}{levels}, {embedding.vectors.dtype}"
+
+
 def duration(seconds: float) -> str:
-    """Return a time as people say it.
+    """Format a duration.
 
     >>> [duration(seconds) for seconds in (0.314, 42, 125, 12_000)]
     ['0.3 s', '42 s', '2 min 5 s', '3 h 20 min']

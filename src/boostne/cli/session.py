@@ -1,4 +1,4 @@
-"""What the commands share with the program that runs them."""
+"""State of one run, shared by the program and its commands."""
 
 from dataclasses import dataclass, field
 
@@ -14,21 +14,18 @@ class Session:
     Attributes
     ----------
     debug : bool
-        Whether errors come with their traceback.
+        Whether errors are printed with their traceback.
     screen : Screen
-    options : list
-        Those of the command that runs, for messages that speak of them.
+        Where notes and progress are shown.
     interrupted : str
-        What to say after Ctrl-C.
+        The message after Ctrl-C.
     """
 
     debug: bool = False
     screen: Screen = field(default_factory=Screen)
-    options: list[click.Parameter] = field(default_factory=list)
     interrupted: str = "interrupted"
 
 
 def session_of(ctx: click.Context) -> Session:
-    """Return the session that a command runs in."""
-    session = ctx.find_object(Session)
-    return session if session is not None else ctx.ensure_object(Session)
+    """Return the session of a command."""
+    return ctx.ensure_object(Session)

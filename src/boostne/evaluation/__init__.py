@@ -1,4 +1,4 @@
-"""How good an embedding is: node classification, link prediction, clustering; and which of several is better."""
+"""Evaluation of embeddings: node classification, link prediction, clustering, and paired comparison."""
 
 from boostne.evaluation.classification import evaluate
 from boostne.evaluation.clusters import ClusterEvaluation, evaluate_clusters

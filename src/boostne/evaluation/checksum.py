@@ -1,4 +1,4 @@
-"""Checksums of what was scored, so that a score can be traced to its data."""
+"""Checksums of embeddings and labels, which tie a score to its data."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ from boostne.node_ids import encode_ids
 
 
 def embedding_sha256(embedding: Embedding) -> str:
-    """Return a SHA-256 of ids and vectors; the order of the rows does not matter.
+    """Return the SHA-256 of ids and vectors, independent of the order of the rows.
 
     Examples
     --------
@@ -22,7 +22,7 @@ def embedding_sha256(embedding: Embedding) -> str:
     >>> embedding_sha256(one) == embedding_sha256(two)
     True
     """
-    order = _by_id(embedding.nodes)
+    order = _order_by_id(embedding.nodes)
     vectors = embedding.vectors
     digest = hashlib.sha256(f"embedding 1 {vectors.shape} {vectors.dtype.name}\n".encode())
     digest.update(_as_bytes(embedding.nodes[order]))
@@ -31,7 +31,7 @@ def embedding_sha256(embedding: Embedding) -> str:
 
 
 def labels_sha256(labels: Labels) -> str:
-    """Return a SHA-256 of the labeled nodes and their labels; the order of nodes and of classes does not matter.
+    """Return the SHA-256 of the labeled nodes and their labels, independent of the order of nodes and classes.
 
     Examples
     --------
@@ -41,19 +41,19 @@ def labels_sha256(labels: Labels) -> str:
     """
     labeled = np.flatnonzero(np.diff(labels.matrix.indptr))
     used = np.unique(labels.matrix.indices)
-    rows = labeled[_by_id(labels.nodes[labeled])]
-    columns = used[_by_id(labels.classes[used])]
+    rows = labeled[_order_by_id(labels.nodes[labeled])]
+    columns = used[_order_by_id(labels.classes[used])]
     matrix = labels.matrix[rows][:, columns].tocsr()
     matrix.sort_indices()
     digest = hashlib.sha256(f"labels 1 {matrix.shape}\n".encode())
     for ids in (labels.nodes[rows], labels.classes[columns]):
         digest.update(_as_bytes(ids))
-    for places in (matrix.indptr, matrix.indices):
-        digest.update(places.astype("<i8").tobytes())
+    for array in (matrix.indptr, matrix.indices):
+        digest.update(array.astype("<i8").tobytes())
     return digest.hexdigest()
 
 
-def _by_id(ids: NDArray[Any]) -> NDArray[np.intp]:
+def _order_by_id(ids: NDArray[Any]) -> NDArray[np.intp]:
     _, (rank,) = encode_ids(ids)
     return np.argsort(rank)
 

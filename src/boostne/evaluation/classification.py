@@ -1,9 +1,9 @@
-"""Node classification, the way the literature scores embeddings.
+"""Node classification, the standard downstream task for node embeddings.
 
-The labeled nodes are split at random into training and test nodes. On the training nodes one logistic
-regression per label (liblinear) learns that label from the vectors. A test node with l labels is then given
-the l most probable ones (rule "top-k"; DeepWalk, NetMF and the BoostNE paper score so), or all labels of
-probability at least ½ (rule "threshold"). Micro- and Macro-F1 compare the given labels with the true ones.
+The labeled nodes are split at random into training and test nodes. One logistic regression per label (liblinear)
+is trained on the vectors of the training nodes. A test node with l labels is then assigned the l most probable
+labels (rule "top-k", used by DeepWalk, NetMF and the BoostNE paper) or every label with a probability of at least
+½ (rule "threshold"). Micro- and Macro-F1 compare the assigned labels with the true ones.
 """
 
 import math
@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 from boostne.embedding import Embedding
 from boostne.errors import ParameterError
 from boostne.evaluation.checksum import embedding_sha256, labels_sha256
-from boostne.evaluation.result import RULES, SCORE, Evaluation, Rule, check_repeats
+from boostne.evaluation.result import RULES, SCORE, Evaluation, Rule
 from boostne.labels import Labels, as_labels
 from boostne.node_ids import encode_ids, format_ids, lookup_ids
+from boostne.validation import check_integer, check_number
 
-_MIN_CLASSES = 2
+MIN_CLASSES = 2
 _PAIR = 2
 
 
@@ -41,25 +42,27 @@ def evaluate(
     """Score an embedding by node classification.
 
     Vectors and labels are joined on node ids. The splits depend only on the ids of the labeled nodes and on
-    `seed`, so the scores of two embeddings are paired. The training nodes for 10 % are among those for 20 %.
+    `seed`, so the scores of two embeddings are paired. Splits are nested: the training nodes at 20 % include
+    those at 10 %.
 
     Parameters
     ----------
     embedding : Embedding, (nodes, vectors), DataFrame indexed by node, or array of shape (n, d)
-        The rows of a bare array are the nodes 0 … n-1.
-    labels : Labels, or anything that :func:`boostne.as_labels` takes
+        Row i of a plain array is node i.
+    labels : Labels, or anything that :func:`boostne.as_labels` accepts
     train : float or iterable of float
-        Per cent of the labeled nodes to train on, each between 0 and 100.
+        Training ratios: percentages of the labeled nodes, each between 0 and 100.
     repeats : int, default 10
-        Random splits per ratio.
+        Number of random splits per ratio.
     seed : int, default 0
         Seed of the random splits.
     C : float, default 1.0
-        Inverse strength of the classifier's regularization.
+        Inverse regularization strength of the classifier.
     rule : {"top-k", "threshold"}, default "top-k"
-        See the text above. "top-k" uses the true number of labels of each test node.
+        "top-k" assigns each test node its true number of labels; "threshold" every label with a probability of
+        at least ½.
     n_jobs : int, optional
-        Threads; by default every core. The scores do not depend on it.
+        Number of threads; all cores by default. The scores do not depend on it.
 
     Returns
     -------
@@ -85,8 +88,7 @@ def evaluate(
         ratio, repeat, training, test = split
         return ratio, repeat, *_score(task, training, test, C, rule)
 
-    # Threads, because liblinear works without the interpreter lock; the largest splits first, so that the
-    # threads end at about the same time.
+    # Threads suffice because liblinear releases the GIL. The largest splits go first to balance the load.
     with threadpool_limits(1), ThreadPoolExecutor(n_threads(n_jobs)) as pool:
         rows = list(pool.map(score, reversed(splits)))
     return Evaluation(
@@ -105,12 +107,12 @@ def evaluate(
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
-    """The labeled nodes in the order of their ids: what is to be learned from what."""
+class LabeledVectors:
+    """The labeled nodes, sorted by id, with their vectors and a label indicator matrix."""
 
     vectors: NDArray[np.float64]
     indicator: NDArray[np.bool_]
-    present: NDArray[np.bool_]  # False for the nodes without a vector, which are left out after the split
+    present: NDArray[np.bool_]  # False for nodes without a vector, which are dropped after splitting
 
     def split(self, ratio: float, seed: int, repeat: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the training and the test nodes."""
@@ -120,15 +122,15 @@ class Task:
         training, test = (part[self.present[part]] for part in (shuffled[:cut], shuffled[cut:]))
         if not len(training) or not len(test):
             side = "test" if len(training) else "training"
-            raise ParameterError(f"train = {ratio:g} (per cent) of {n} labeled nodes leaves no {side} node")
+            raise ParameterError(f"train={ratio:g} (percent) of {n} labeled nodes leaves no {side} nodes")
         return training, test
 
 
-def join(embedding: Embedding, labels: Labels) -> Task:
-    """Find the vector of every labeled node; warn of those that have none, on behalf of the caller's caller."""
+def join(embedding: Embedding, labels: Labels) -> LabeledVectors:
+    """Join vectors and labels on node ids; warn about labeled nodes without a vector."""
     labeled = np.flatnonzero(np.diff(labels.matrix.indptr))
     if not len(labeled):
-        raise ParameterError(f"no node carries a label: got {labels!r}")
+        raise ParameterError(f"no node has a label: got {labels!r}")
     _, (rank,) = encode_ids(labels.nodes[labeled])
     order = labeled[np.argsort(rank)]
     ids, matrix = labels.nodes[order], labels.matrix[order]
@@ -137,54 +139,54 @@ def join(embedding: Embedding, labels: Labels) -> Task:
     if not present.any():
         raise ParameterError(_no_overlap(embedding, ids))
     indicator = matrix[:, np.unique(matrix.indices)].toarray()
-    if indicator.shape[1] < _MIN_CLASSES:
+    if indicator.shape[1] < MIN_CLASSES:
         raise ParameterError(f"labels must have at least two classes, got {format_ids(labels.classes)}")
     if not present.all():
         warn(
-            f"{np.count_nonzero(~present)} of {len(ids)} labeled nodes have no vector and are left out: "
+            f"{np.count_nonzero(~present)} of {len(ids)} labeled nodes have no vector and are ignored: "
             f"{format_ids(ids[~present])}",
-            stacklevel=3,
+            stacklevel=3,  # points at the caller of evaluate() or evaluate_clusters()
         )
     vectors = np.zeros((len(ids), embedding.dimensions))
     vectors[present] = embedding.vectors[rows[present]]
-    return Task(vectors, indicator, present)
+    return LabeledVectors(vectors, indicator, present)
 
 
 def _no_overlap(embedding: Embedding, ids: NDArray[Any]) -> str:
     message = "no labeled node has a vector: "
-    message += f"the embedding holds {format_ids(embedding.nodes)}, the labels {format_ids(ids)}"
+    message += f"the embedding has nodes {format_ids(embedding.nodes)}, the labels {format_ids(ids)}"
     if {embedding.nodes.dtype.kind, ids.dtype.kind} == {"i", "U"}:
-        message += "; one of them has integers, the other strings: convert one side"
+        message += "; one has integer ids and the other strings: convert one of them"
     return message
 
 
 def _score(
-    task: Task, training: NDArray[np.intp], test: NDArray[np.intp], C: float, rule: Rule
+    task: LabeledVectors, training: NDArray[np.intp], test: NDArray[np.intp], C: float, rule: Rule
 ) -> tuple[float, float, int]:
-    """Return Micro-F1, Macro-F1 and the number of classes absent from training, for one split."""
+    """Return Micro-F1, Macro-F1 and the number of classes without a training node, for one split."""
     from sklearn.metrics import f1_score
 
-    learned = task.indicator[training]
-    values = one_vs_rest(task.vectors[training], learned, task.vectors[test], C)
+    known = task.indicator[training]
+    log_odds = one_vs_rest(task.vectors[training], known, task.vectors[test], C)
     true = task.indicator[test]
-    given = top_k(values, true.sum(axis=1)) if rule == "top-k" else values >= 0
-    micro, macro = (f1_score(true, given, average=average, zero_division=0) for average in Evaluation.metrics)
-    return float(micro), float(macro), int(np.count_nonzero(~learned.any(axis=0)))
+    predicted = top_k(log_odds, true.sum(axis=1)) if rule == "top-k" else log_odds >= 0
+    micro, macro = (f1_score(true, predicted, average=name, zero_division=0) for name in Evaluation.metrics)
+    return float(micro), float(macro), int(np.count_nonzero(~known.any(axis=0)))
 
 
 def one_vs_rest(
     training: NDArray[np.float64], indicator: NDArray[np.bool_], test: NDArray[np.float64], C: float
 ) -> NDArray[np.float64]:
-    """Learn each column of `indicator` by itself and return the log-odds of each label for the test nodes.
+    """Fit one classifier per column of `indicator` and return the log-odds of each label for the test nodes.
 
-    These are the logits of ``OneVsRestClassifier(LogisticRegression(solver="liblinear")).predict_proba``,
-    which does not normalize for an indicator matrix. So the order of the labels is the same, and ½ is 0 here.
-    All labels are predicted in one matrix product.
+    The log-odds are the logits of ``OneVsRestClassifier(LogisticRegression(solver="liblinear")).predict_proba``,
+    which does not normalize the rows of an indicator matrix: the ranking of the labels is the same, and a
+    probability of ½ corresponds to 0. All labels are predicted by one matrix product.
 
     Returns
     -------
-    ndarray of shape (test nodes, classes)
-        -inf for a class without a training node, inf for one that every training node has.
+    ndarray of shape (n_test, n_classes)
+        -inf for a class without training nodes, inf for a class of all training nodes.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -202,7 +204,7 @@ def one_vs_rest(
 
 
 def top_k(values: NDArray[np.float64], k: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
-    """Mark the ``k[i]`` largest values of each row i; of equal ones, the first.
+    """Mark the ``k[i]`` largest values of row i; ties go to the first columns.
 
     Examples
     --------
@@ -217,10 +219,10 @@ def top_k(values: NDArray[np.float64], k: NDArray[np.integer[Any]]) -> NDArray[n
 
 
 def as_embedding(embedding: Any) -> Embedding:
-    """Make an :class:`Embedding` from the forms that :func:`evaluate` takes."""
+    """Convert any embedding that :func:`evaluate` accepts to an :class:`Embedding`."""
     if isinstance(embedding, Embedding):
         return embedding
-    if hasattr(embedding, "index") and hasattr(embedding, "to_numpy"):  # a DataFrame: its index holds the ids
+    if hasattr(embedding, "index") and hasattr(embedding, "to_numpy"):  # a DataFrame indexed by node
         return Embedding(embedding.index, embedding.to_numpy())
     if isinstance(embedding, tuple) and len(embedding) == _PAIR:
         return Embedding(*embedding)
@@ -230,23 +232,23 @@ def as_embedding(embedding: Any) -> Embedding:
 def _check_parameters(
     train: float | Iterable[float], repeats: int, seed: int, C: float, rule: str, n_jobs: int | None
 ) -> tuple[float, ...]:
-    """Return the ratios in ascending order, each once."""
+    """Validate the parameters and return the sorted, distinct ratios."""
     ratios = tuple(sorted({float(ratio) for ratio in (train if isinstance(train, Iterable) else [train])}))
-    outside = [ratio for ratio in ratios if not 0 < ratio < 100]  # noqa: PLR2004 (per cent)
+    outside = [ratio for ratio in ratios if not 0 < ratio < 100]  # noqa: PLR2004 (percent)
     if outside or not ratios:
-        got = f"{outside[0]:g}" if outside else "nothing"
-        raise ParameterError(f"train must be per cent between 0 and 100 (both excluded), got {got}")
+        got = f"{outside[0]:g}" if outside else "no ratios"
+        raise ParameterError(f"train must be percentages strictly between 0 and 100, got {got}")
     if rule not in RULES:
         raise ParameterError(f"rule must be 'top-k' or 'threshold', got {rule!r}")
-    check_repeats(repeats, seed)
-    if not 0 < C < math.inf:
-        raise ParameterError(f"C must be a positive number, got {C!r}")
+    check_integer("repeats", repeats, 1)
+    check_integer("seed", seed, 0)
+    check_number("C", C, 0, strict=True)
     n_threads(n_jobs)
     return ratios
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Return the number of threads that `n_jobs` stands for."""
+    """Return the number of threads requested by `n_jobs`."""
     from joblib import effective_n_jobs
 
     if n_jobs == 0:

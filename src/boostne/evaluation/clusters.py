@@ -1,4 +1,4 @@
-"""Clustering: groups of near vectors are to agree with the labels."""
+"""Clustering: k-means clusters of the vectors are compared with the labels."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from boostne.errors import ParameterError
 from boostne.evaluation.checksum import embedding_sha256, labels_sha256
-from boostne.evaluation.classification import as_embedding, join, n_threads
-from boostne.evaluation.result import Scores, check_repeats, versions
+from boostne.evaluation.classification import MIN_CLASSES, as_embedding, join, n_threads
+from boostne.evaluation.result import Scores, versions
 from boostne.labels import as_labels
+from boostne.validation import check_integer
 
 CLUSTER_SCORE = np.dtype([("repeat", "i8"), ("nmi", "f8"), ("ari", "f8")])
-_MIN_CLASSES = 2
 
 
 def evaluate_clusters(
@@ -30,28 +30,28 @@ def evaluate_clusters(
 ) -> "ClusterEvaluation":
     """Score an embedding by clustering.
 
-    k-means, with k the number of classes, groups the nodes by their vectors. The groups C are compared with the
+    The vectors are clustered by k-means, with k the number of classes. The clusters C are compared with the
     classes Y by normalized mutual information, ``NMI = 2 I(C, Y) / (H(C) + H(Y))``, and by the adjusted Rand
-    index, the share of pairs of nodes that both put together or both keep apart, shifted and scaled so that
-    chance gives 0 and agreement 1. (NMI is not adjusted: chance gives more than 0, the more classes the more.)
+    index, the fraction of node pairs on which C and Y agree, rescaled so that random clusters score 0 and
+    identical ones 1. NMI is not adjusted for chance: random clusters score above 0, the more so the more classes.
 
-    Vectors and labels are joined on node ids. Groups do not overlap, so nodes with several labels are left out.
+    Vectors and labels are joined on node ids. Clusters do not overlap, so nodes with several labels are ignored.
 
     Parameters
     ----------
     embedding : Embedding, (nodes, vectors), DataFrame indexed by node, or array of shape (n, d)
-        The rows of a bare array are the nodes 0 … n-1.
-    labels : Labels, or anything that :func:`boostne.as_labels` takes
+        Row i of a plain array is node i.
+    labels : Labels, or anything that :func:`boostne.as_labels` accepts
     repeats : int, default 10
-        Runs of k-means.
+        Number of k-means runs.
     seed : int, default 0
         Seed of the runs.
     normalize : bool, default True
-        Scale the vectors to length 1, so that directions count and degrees do not. Zero vectors stay zero.
+        Scale the vectors to unit norm, so that only directions matter and not degrees. Zero vectors stay zero.
     starts : int, default 10
-        Random starts (k-means++) within a run; the one with the least sum of squares counts.
+        Number of k-means++ initializations per run; the one with the lowest inertia is kept.
     n_jobs : int, optional
-        Threads; by default every core. The scores do not depend on it.
+        Number of threads; all cores by default. The scores do not depend on it.
 
     Returns
     -------
@@ -67,9 +67,8 @@ def evaluate_clusters(
     from sklearn import preprocessing
     from threadpoolctl import threadpool_limits
 
-    check_repeats(repeats, seed)
-    if isinstance(starts, bool) or not isinstance(starts, int | np.integer) or starts < 1:
-        raise ParameterError(f"starts must be an integer of at least 1, got {starts!r}")
+    for name, value, minimum in (("repeats", repeats, 1), ("seed", seed, 0), ("starts", starts, 1)):
+        check_integer(name, value, minimum)
     threads = n_threads(n_jobs)
     given, known = as_embedding(embedding), as_labels(labels)
     task = join(given, known)
@@ -100,7 +99,7 @@ def evaluate_clusters(
 
 @dataclass(frozen=True, eq=False)
 class ClusterEvaluation(Scores):
-    """How well the clusters of an embedding agree with the labels, with all that is needed to repeat it.
+    """The clustering scores of an embedding and the protocol that produced them.
 
     Attributes
     ----------
@@ -109,13 +108,13 @@ class ClusterEvaluation(Scores):
     repeats, seed, normalize, starts
         As given to :func:`boostne.evaluate_clusters`.
     n_nodes : int
-        Nodes that were clustered: those with a vector and exactly one label.
+        Number of clustered nodes: those with a vector and exactly one label.
     n_multilabel, n_without_vector : int
-        Labeled nodes with several labels, and those without a vector; both are left out.
+        Number of ignored nodes: with several labels, and with a label but no vector.
     n_classes : int
-        Classes of the clustered nodes, and clusters.
+        Number of classes among the clustered nodes, which is also the number of clusters.
     embedding_sha256, labels_sha256 : str
-        Checksums of the ids with their vectors and of the ids with their labels, whatever their order.
+        Checksums of the vectors and of the labels by node id, independent of their order.
     """
 
     metrics: ClassVar[dict[str, str]] = {"nmi": "NMI", "ari": "ARI"}
@@ -130,7 +129,7 @@ class ClusterEvaluation(Scores):
     labels_sha256: str
 
     def table(self) -> str:
-        """Return the means and standard deviations as text, with the protocol above them."""
+        """Return the means and standard deviations as a text table preceded by the protocol."""
         lines = [
             f"{name}   {self.mean(metric):.4f} ± {self.std(metric):.4f}"
             for metric, name in self.metrics.items()
@@ -138,7 +137,7 @@ class ClusterEvaluation(Scores):
         return "\n".join([self._protocol(), "", *lines])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python values, ready for ``json.dumps``."""
+        """Return everything as JSON-serializable Python values."""
         return {
             "protocol": self._protocol(),
             "seed": self.seed,
@@ -159,28 +158,28 @@ class ClusterEvaluation(Scores):
     def _protocol(self) -> str:
         nodes = f"{self.n_nodes} nodes with one label"
         if self.n_multilabel:
-            nodes += f" ({self.n_multilabel} with several are left out)"
-        vectors = "vectors of length 1" if self.normalize else "vectors as they are"
-        runs = f"{self.repeats} runs (seed {self.seed}), the best of {self.starts} starts each"
+            nodes += f" ({self.n_multilabel} with several are ignored)"
+        vectors = "unit-norm vectors" if self.normalize else "vectors as given"
+        runs = f"{self.repeats} runs (seed {self.seed}), best of {self.starts} starts each"
         return f"{nodes}; k-means, k = {self.n_classes} classes, {vectors}; {runs}"
 
 
 def _classes(indicator: NDArray[np.bool_], n_several: int) -> tuple[NDArray[np.intp], int]:
-    """Return the class of each node and the number of classes that occur."""
+    """Return the class of each node and the number of classes."""
     if not len(indicator):
         raise ParameterError(
-            f"no node has a vector and exactly one label ({n_several} labeled nodes have several), and "
-            "clusters do not overlap; evaluate() scores nodes with several labels"
+            f"no node has a vector and exactly one label ({n_several} labeled nodes have several); clusters do "
+            "not overlap: use evaluate() for nodes with several labels"
         )
     distinct, truth = np.unique(indicator.argmax(axis=1), return_inverse=True)
-    if len(distinct) < _MIN_CLASSES:
+    if len(distinct) < MIN_CLASSES:
         raise ParameterError(
-            f"labels must have at least two classes among the {len(indicator)} nodes with a vector and one label, "
-            f"got {len(distinct)}"
+            f"labels must have at least two classes among the {len(indicator)} nodes with a vector and exactly one "
+            f"label, got {len(distinct)}"
         )
     if n_several:
         warn(
-            f"{n_several} nodes have several labels and are left out: clusters do not overlap",
+            f"{n_several} nodes have several labels and are ignored: clusters do not overlap",
             stacklevel=3,
         )
     return truth, len(distinct)
@@ -193,7 +192,7 @@ def _score(
     from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
     from threadpoolctl import threadpool_limits
 
-    # OpenMP counts its threads for each calling thread; the sums over several would differ in their last bits.
+    # The OpenMP limit is per calling thread; sums over several threads would differ in the last bits.
     with threadpool_limits(1, user_api="openmp"):
         found = KMeans(k, n_init=starts, random_state=seed).fit_predict(vectors)
     return float(normalized_mutual_info_score(truth, found)), float(adjusted_rand_score(truth, found))

@@ -1,4 +1,4 @@
-"""Embeddings compared on the same splits: which one is better, by how much, and whether by more than chance."""
+"""Paired comparison of embeddings scored on the same splits."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -12,28 +12,28 @@ from boostne.errors import ParameterError
 from boostne.evaluation.result import Evaluation, versions
 
 _MIN_RESULTS = 2
-# F1 scores that are equal in theory can differ in their last bits; so can differences, whose ties count too.
+# Rounding makes scores and differences that are equal in exact arithmetic compare as ties.
 _DECIMALS = 12
 
 
 def compare(results: Mapping[str, Evaluation], *, alpha: float = 0.05) -> "Comparison":
-    """Compare the scores of several embeddings in pairs, by Wilcoxon's signed-rank test.
+    """Compare the scores of embeddings pairwise by Wilcoxon's signed-rank test.
 
     With d_i the difference of two embeddings' scores on split i, over all ratios and repeats, and R_i the rank
-    of the size of d_i among the differences other than 0 (ties share the mean rank),
+    of |d_i| among the nonzero differences (ties share the mean rank),
 
         ``W⁺ = Σ_{d_i > 0} R_i``,  ``W⁻ = Σ_{d_i < 0} R_i``,  ``r = (W⁺ - W⁻) / (W⁺ + W⁻)``.
 
-    p is two-sided; r, the matched-pairs rank-biserial correlation, is the effect size: 1 when the first is
-    better on every split, -1 when the second is. Beside the plain p, as most papers report it, stands the one
-    corrected by Holm's method for all tests of the comparison (pairs × metrics).
+    p is two-sided. The effect size r is the matched-pairs rank-biserial correlation: 1 if the first embedding is
+    better on every split, -1 if the second is. Both the plain p, as most papers report it, and p after Holm's
+    correction for all tests of the comparison (pairs × metrics) are returned.
 
     Parameters
     ----------
     results : mapping from name to Evaluation
-        Two at least, of the same labels, with the same ratios, repeats, seed and rule: the same splits.
+        At least two, scored on the same splits: same labels, ratios, repeats, seed and rule.
     alpha : float, default 0.05
-        Level below which p counts as significant.
+        Significance level.
 
     Returns
     -------
@@ -41,13 +41,12 @@ def compare(results: Mapping[str, Evaluation], *, alpha: float = 0.05) -> "Compa
 
     Notes
     -----
-    **A critical look.** The test takes the d_i to be independent. They are not: the splits of one graph share
-    nodes. The training nodes for 10 % are among those for 20 %, a node is tested in many repeats, and one
-    embedding, fitted once, is behind all scores. So p is too small, at times by orders of magnitude, and Holm's
-    correction does not mend that; more ratios and repeats make p smaller without telling more. It says that a
-    difference is more than the accident of these splits, never that it would be seen on another graph or with
-    another seed of the embedding. Read r and the mean difference first. In the other direction, fewer than six
-    splits cannot give p < 0.05 at all.
+    **Limitations.** The test assumes independent d_i. They are dependent: the splits of one graph share nodes (the
+    training nodes at 20 % include those at 10 %, a node is tested in many repeats), and all scores come from a
+    single fit of each embedding. So p is too small, sometimes by orders of magnitude, and Holm's correction does
+    not fix that; more ratios and repeats lower p without adding evidence. A small p means that a difference is not
+    an artifact of these splits, not that it carries over to another graph or another seed of the embedding. Look
+    at r and the mean difference first. Conversely, fewer than six splits can never give p < 0.05.
 
     References
     ----------
@@ -68,7 +67,7 @@ def compare(results: Mapping[str, Evaluation], *, alpha: float = 0.05) -> "Compa
     ('near', 'far', 'micro', 10, 0, 0, 1.0)
     """
     if not 0 < alpha < 1:
-        raise ParameterError(f"alpha must lie between 0 and 1 (both excluded), got {alpha!r}")
+        raise ParameterError(f"alpha must be strictly between 0 and 1, got {alpha!r}")
     _check_paired(results)
     pairs = [
         (first, second, metric) for first, second in combinations(results, 2) for metric in Evaluation.metrics
@@ -101,19 +100,19 @@ def compare(results: Mapping[str, Evaluation], *, alpha: float = 0.05) -> "Compa
 
 @dataclass(frozen=True)
 class PairTest:
-    """Two embeddings compared by one metric; every sign is as seen from the first.
+    """Wilcoxon's signed-rank test of two embeddings by one metric, from the perspective of the first.
 
     Attributes
     ----------
     first, second, metric : str
     wins, ties, losses : int
-        Splits where the first is better, equal, worse.
+        Number of splits on which the first is better, equal, worse.
     difference : float
         Mean of first minus second.
     effect : float
         Matched-pairs rank-biserial correlation, from -1 to 1.
     p, p_holm : float
-        Of Wilcoxon's signed-rank test: plain, and corrected for all tests of the comparison.
+        p-value, plain and corrected for all tests of the comparison.
     """
 
     first: str
@@ -130,15 +129,15 @@ class PairTest:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The tests of all pairs of embeddings and both metrics.
+    """The tests of every pair of embeddings by both metrics.
 
     Attributes
     ----------
     tests : tuple of PairTest
     alpha : float
-        Level of significance.
+        Significance level.
     train, repeats, seed
-        Of the splits that all embeddings were scored on.
+        Parameters of the splits that all embeddings were scored on.
     """
 
     tests: tuple[PairTest, ...]
@@ -148,7 +147,7 @@ class Comparison:
     seed: int
 
     def table(self) -> str:
-        """Return the tests as text, with the protocol above them; * marks p below alpha."""
+        """Return the tests as a text table preceded by the protocol; * marks p below alpha."""
         head = ["first", "second", "metric", "win/tie/loss", "difference", "effect", "p", "p (Holm)"]
         rows = [
             [
@@ -164,10 +163,10 @@ class Comparison:
             for test in self.tests
         ]
         widths = [max(len(row[j]) for row in [head, *rows]) for j in range(len(head))]
-        words = 3  # names stand to the left, numbers to the right
+        n_names = 3  # columns of names, left-aligned; numbers are right-aligned
         lines = [
             "  ".join(
-                f"{cell:<{width}}" if j < words else f"{cell:>{width}}"
+                f"{cell:<{width}}" if j < n_names else f"{cell:>{width}}"
                 for j, (cell, width) in enumerate(zip(row, widths, strict=True))
             ).rstrip()
             for row in [head, *rows]
@@ -178,7 +177,7 @@ class Comparison:
         return self.table()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python values, ready for ``json.dumps``."""
+        """Return everything as JSON-serializable Python values."""
         return {
             "protocol": self._protocol(),
             "alpha": self.alpha,
@@ -194,7 +193,7 @@ class Comparison:
         }
 
     def marked(self, p: float) -> str:
-        """Return p as text, with a star where it is below alpha."""
+        """Return p as text, with an asterisk if it is below alpha."""
         return f"{p:.2g}{'*' if p < self.alpha else ' '}"
 
     def _protocol(self) -> str:
@@ -207,7 +206,7 @@ class Comparison:
 
 
 def holm(p: Iterable[float]) -> NDArray[np.float64]:
-    """Correct p-values for the number of tests, by Holm's method.
+    """Correct p-values for multiple testing by Holm's method.
 
     With ``p_(1) ≤ … ≤ p_(m)``, the corrected ``p_(i)`` is ``max_{j ≤ i} min(1, (m - j + 1) p_(j))``.
 
@@ -225,7 +224,7 @@ def holm(p: Iterable[float]) -> NDArray[np.float64]:
 
 
 def rank_biserial(differences: ArrayLike) -> float:
-    """Return ``(W⁺ - W⁻) / (W⁺ + W⁻)``, the matched-pairs rank-biserial correlation; 0 without a difference.
+    """Return ``(W⁺ - W⁻) / (W⁺ + W⁻)``, the matched-pairs rank-biserial correlation; 0 if all differences are 0.
 
     Examples
     --------
@@ -246,22 +245,21 @@ def _p_value(differences: NDArray[np.float64]) -> float:
     from scipy.stats import wilcoxon
 
     d = differences[differences != 0]
-    # Nothing speaks against equality, and SciPy has no answer.
-    return float(wilcoxon(d).pvalue) if len(d) else 1.0
+    return float(wilcoxon(d).pvalue) if len(d) else 1.0  # SciPy rejects an empty sample
 
 
 def _check_paired(results: Mapping[str, Evaluation]) -> None:
     if not isinstance(results, Mapping):
         raise ParameterError(
-            f"results must be a mapping from names to what evaluate() returns, got {type(results).__name__}"
+            f"results must map names to Evaluation objects from evaluate(), got {type(results).__name__}"
         )
     for name, result in results.items():
         if not isinstance(result, Evaluation):
             raise ParameterError(
-                f"results[{name!r}] must be what evaluate() returns, got {type(result).__name__}"
+                f"results[{name!r}] must be an Evaluation from evaluate(), got {type(result).__name__}"
             )
     if len(results) < _MIN_RESULTS:
-        raise ParameterError(f"results must hold two evaluations at least, got {len(results)}")
+        raise ParameterError(f"results must contain at least two evaluations, got {len(results)}")
     (first, reference), *others = results.items()
     for name, result in others:
         for field, words in _MUST_AGREE.items():

@@ -1,9 +1,9 @@
-"""Link prediction: the vectors are to tell edges that were held out from pairs that are no edges.
+"""Link prediction: vectors must separate held-out edges from non-edges.
 
-The edges to be found are removed *before* the graph is embedded; vectors of the whole graph would already know
-them. A pair is scored by its two vectors, and the score is compared with the truth by the area under the ROC
-curve (AUC: the chance that an edge scores above a non-edge, ties counting ½) and by average precision (AP).
-With as many non-edges as edges, vectors that know nothing get about ½ in both.
+The test edges are removed *before* the graph is embedded, so that they do not leak into the vectors. A pair is
+scored by its two vectors, and the scores are evaluated by the area under the ROC curve (AUC: the probability that
+an edge scores above a non-edge, ties counting ½) and by average precision (AP). There are as many non-edges as
+edges, so uninformative vectors score about ½ in both.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,16 +18,17 @@ from boostne.errors import GraphError, ParameterError
 from boostne.evaluation.classification import as_embedding
 from boostne.evaluation.link_split import (
     LinkSplit,
-    Pairs,
+    NodePairs,
     draw_non_edges,
     edges_of,
     held_out_count,
     split,
     undirected,
 )
-from boostne.evaluation.result import Scores, check_repeats, versions
+from boostne.evaluation.result import Scores, versions
 from boostne.graph import Graph
 from boostne.node_ids import format_ids, lookup_ids
+from boostne.validation import check_integer
 
 Operator = Literal["dot", "cosine", "hadamard", "average", "l1", "l2"]
 
@@ -35,18 +36,16 @@ LINK_SCORE = np.dtype([("operator", "U8"), ("repeat", "i8"), ("auc", "f8"), ("ap
 OPERATORS = {
     "dot": "⟨x_u, x_v⟩",
     "cosine": "⟨x_u, x_v⟩ / (‖x_u‖ ‖x_v‖), 0 for a zero vector",
-    "hadamard": "logistic regression on x_u · x_v, entry by entry",
+    "hadamard": "logistic regression on x_u ⊙ x_v, the elementwise product",
     "average": "logistic regression on (x_u + x_v) / 2",
     "l1": "logistic regression on |x_u - x_v|",
     "l2": "logistic regression on |x_u - x_v|²",
 }
-CLASSIFIER = (
-    "logistic regression, liblinear, L2, C = 1, on standardized features; for the operators that learn"
-)
+CLASSIFIER = "logistic regression, liblinear, L2, C = 1, on standardized features; for the learned operators"
 _LEARNED = ("hadamard", "average", "l1", "l2")
-# A logistic regression with some hundred weights gains nothing from more, and its features fill the memory.
-_MOST_TRAINING_EDGES = 100_000
-_PAIRS_AT_A_TIME = 65_536
+# More do not improve a logistic regression with a few hundred weights, and their features take memory.
+_MAX_TRAINING_EDGES = 100_000
+_BLOCK_SIZE = 65_536
 
 
 def evaluate_links(
@@ -60,30 +59,30 @@ def evaluate_links(
 ) -> "LinkEvaluation":
     """Score a method by link prediction.
 
-    Each repeat draws a split as :func:`split_links` does, embeds the training graph, and scores the held-out
-    edges and the non-edges by their vectors:
+    Each repeat draws a split as in :func:`split_links`, embeds the training graph, and scores the held-out edges
+    and the non-edges by their vectors:
 
-    - "dot", "cosine": by the product ``⟨x_u, x_v⟩`` or the cosine; nothing is learned.
-    - "hadamard", "average", "l1", "l2": by a logistic regression on ``x_u · x_v``, ``(x_u + x_v) / 2``,
-      ``|x_u - x_v|`` or ``|x_u - x_v|²``, entry by entry. It learns from the training edges (at most 100,000
-      of them, drawn at random) and as many other non-edges, which are neither edges nor test pairs. The
-      features are standardized first, so that the scale of the vectors does not matter; C = 1.
+    - "dot", "cosine": the inner product ``⟨x_u, x_v⟩`` or the cosine; nothing is learned.
+    - "hadamard", "average", "l1", "l2": a logistic regression on ``x_u ⊙ x_v``, ``(x_u + x_v) / 2``,
+      ``|x_u - x_v|`` or ``|x_u - x_v|²``, elementwise. It is trained on the training edges (a random sample of at
+      most 100,000) and as many further non-edges, none of them test pairs. The features are standardized, so
+      the scale of the vectors does not matter; C = 1.
 
     Parameters
     ----------
     method : estimator, or callable from Graph to Embedding
-        An estimator is cloned for each repeat, and its ``embedding_`` taken after ``fit``. A callable may also
-        return an array; its row i is ``graph.nodes[i]``.
-    graph : Graph, or anything that :func:`boostne.as_graph` takes
-        Undirected.
+        An estimator is cloned and fitted for each repeat and must then have ``embedding_``. A callable may also
+        return an array whose row i belongs to ``graph.nodes[i]``.
+    graph : Graph, or anything that :func:`boostne.as_graph` accepts
+        Must be undirected.
     test : float, default 0.2
-        Share of the edges to hold out, between 0 and 1.
+        Fraction of the edges to hold out, between 0 and 1.
     repeats : int, default 5
-        Random splits.
+        Number of random splits.
     seed : int, default 0
-        Seed of the splits; two methods with the same seed are scored on the same pairs.
+        Seed of the splits; methods with the same seed are scored on the same pairs.
     operator : {"dot", "cosine", "hadamard", "average", "l1", "l2"}, or several of them
-        All are scored on the same vectors.
+        How a pair is scored. All operators use the same vectors.
 
     Returns
     -------
@@ -91,8 +90,8 @@ def evaluate_links(
 
     Notes
     -----
-    Non-edges are drawn uniformly, as is usual. Their ends have lower degrees than those of edges, so a score that
-    grows with the degrees alone, as "dot" may, does well in networks with hubs. "cosine" ignores the lengths.
+    Non-edges are drawn uniformly, as usual. Their endpoints have lower degrees than those of edges, so a score that
+    merely grows with the degrees, as "dot" may, does well on networks with hubs. "cosine" ignores the norms.
 
     Examples
     --------
@@ -102,7 +101,8 @@ def evaluate_links(
     >>> result.scores["auc"].shape
     (2,)
     """
-    check_repeats(repeats, seed)
+    check_integer("repeats", repeats, 1)
+    check_integer("seed", seed, 0)
     operators = _check_operators(operator)
     embed = _as_function(method)
     network = undirected(graph)
@@ -115,7 +115,7 @@ def evaluate_links(
         parts = split(network, count, rng)
         vectors = _vectors(embed(parts.training), parts.training)
         rows += [(name, repeat, *scores) for name, scores in _score(vectors, parts, operators, rng).items()]
-    # By operator, then by repeat: the sort is stable.
+    # Sorted by operator, then by repeat, because the sort is stable.
     rows.sort(key=lambda row: operators.index(row[0]))
     return LinkEvaluation(
         scores=np.array(rows, dtype=LINK_SCORE),
@@ -133,22 +133,22 @@ def evaluate_links(
 
 @dataclass(frozen=True, eq=False)
 class LinkEvaluation(Scores):
-    """How well a method predicts links, with all that is needed to repeat it.
+    """The link prediction scores of a method and the protocol that produced them.
 
     Attributes
     ----------
     scores : structured array
-        One row per operator and split: ``operator``, ``repeat``, ``auc``, ``ap``. The means are over the
-        splits of each operator.
+        One row per operator and split: ``operator``, ``repeat``, ``auc``, ``ap``. Means are over the splits of
+        each operator.
     operators : tuple of str
     repeats, seed, test
         As given to :func:`boostne.evaluate_links`.
     n_nodes, n_edges : int
-        Of the whole graph.
+        Size of the whole graph.
     n_test : int
-        Held-out edges in each split, and also non-edges.
+        Number of held-out edges per split, and of non-edges.
     method : str
-        The method in words.
+        ``repr`` of the estimator, or name of the function.
     graph_sha256 : str
         :meth:`boostne.Graph.fingerprint` of the whole graph.
     """
@@ -167,7 +167,7 @@ class LinkEvaluation(Scores):
         return (len(self.operators),)
 
     def table(self) -> str:
-        """Return the means and standard deviations as text, with the protocol above them."""
+        """Return the means and standard deviations as a text table preceded by the protocol."""
         lines = [self._protocol(), "", "operator         AUC        average precision"]
         columns = (self.mean("auc"), self.std("auc"), self.mean("ap"), self.std("ap"))
         lines += [
@@ -177,7 +177,7 @@ class LinkEvaluation(Scores):
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python values, ready for ``json.dumps``."""
+        """Return everything as JSON-serializable Python values."""
         summary = self._summary()
         return {
             "protocol": self._protocol(),
@@ -209,13 +209,13 @@ class LinkEvaluation(Scores):
 def _score(
     vectors: NDArray[np.float64], parts: LinkSplit, operators: tuple[str, ...], rng: np.random.Generator
 ) -> dict[str, tuple[float, float]]:
-    """Return AUC and average precision by each operator."""
+    """Return AUC and average precision for each operator."""
     from sklearn.metrics import average_precision_score, roc_auc_score
     from threadpoolctl import threadpool_limits
 
     pairs = np.concatenate([parts.edges, parts.non_edges])
     truth = np.repeat([True, False], [len(parts.edges), len(parts.non_edges)])
-    # One thread: sums that are cut by the number of threads differ in their last bits.
+    # One thread, because sums split over several threads differ in their last bits.
     with threadpool_limits(1):
         values = {name: _products(vectors, pairs, name) for name in operators if name not in _LEARNED}
         if len(values) < len(operators):
@@ -228,18 +228,18 @@ def _score(
     }
 
 
-def _training_pairs(parts: LinkSplit, rng: np.random.Generator) -> tuple[Pairs, NDArray[np.bool_]]:
-    """Return training edges and as many non-edges, none of them a test pair, and which are edges."""
+def _training_pairs(parts: LinkSplit, rng: np.random.Generator) -> tuple[NodePairs, NDArray[np.bool_]]:
+    """Return training edges and as many non-edges, no test pairs among them, and which are edges."""
     edges, _ = edges_of(parts.training)
     taken = np.concatenate([edges, parts.edges, parts.non_edges])
-    count = min(len(edges), _MOST_TRAINING_EDGES)
+    count = min(len(edges), _MAX_TRAINING_EDGES)
     non_edges = draw_non_edges(parts.training.n_nodes, taken, count, rng)
     chosen = edges[np.sort(rng.choice(len(edges), count, replace=False))]
     return np.concatenate([chosen, non_edges]), np.repeat([True, False], count)
 
 
-def _products(vectors: NDArray[np.float64], pairs: Pairs, operator: str) -> NDArray[np.float64]:
-    """Return the product of the two vectors of each pair, or their cosine."""
+def _products(vectors: NDArray[np.float64], pairs: NodePairs, operator: str) -> NDArray[np.float64]:
+    """Return the inner product or cosine of the two vectors of each pair."""
     if operator == "cosine":
         from sklearn.preprocessing import normalize
 
@@ -248,9 +248,13 @@ def _products(vectors: NDArray[np.float64], pairs: Pairs, operator: str) -> NDAr
 
 
 def _log_odds(
-    vectors: NDArray[np.float64], pairs: Pairs, operator: str, known: Pairs, is_edge: NDArray[np.bool_]
+    vectors: NDArray[np.float64],
+    pairs: NodePairs,
+    operator: str,
+    known: NodePairs,
+    is_edge: NDArray[np.bool_],
 ) -> NDArray[np.float64]:
-    """Learn from the known pairs what an edge looks like, and return how much each pair looks like one."""
+    """Train a classifier on the known pairs and return the log-odds of each pair being an edge."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -273,24 +277,26 @@ _FEATURES: dict[str, Callable[[NDArray[np.float64], NDArray[np.float64]], NDArra
 def _in_blocks(
     score: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]],
     vectors: NDArray[np.float64],
-    pairs: Pairs,
+    pairs: NodePairs,
 ) -> NDArray[np.float64]:
     values = np.empty(len(pairs))
-    for start in range(0, len(pairs), _PAIRS_AT_A_TIME):
-        u, v = pairs[start : start + _PAIRS_AT_A_TIME].T
+    for start in range(0, len(pairs), _BLOCK_SIZE):
+        u, v = pairs[start : start + _BLOCK_SIZE].T
         values[start : start + len(u)] = score(vectors[u], vectors[v])
     return values
 
 
 def _as_function(method: Any) -> Callable[[Graph], Any]:
     if isinstance(method, type):
-        raise ParameterError(f"method must be an estimator, got the class {method.__name__}: call it first")
+        raise ParameterError(
+            f"method must be an estimator, got the class {method.__name__}: pass an instance, "
+            f"{method.__name__}()"
+        )
     if hasattr(method, "fit"):
         return lambda graph: _fitted(method, graph)
     if not callable(method):
         raise ParameterError(
-            "method must have fit, as an estimator, or be callable with a graph and return its embedding, "
-            f"got {method!r}"
+            f"method must be an estimator with fit, or a callable from a graph to its embedding, got {method!r}"
         )
     function: Callable[[Graph], Any] = method
     return function
@@ -303,22 +309,22 @@ def _fitted(estimator: Any, graph: Graph) -> Any:
     model.fit(graph)
     if not hasattr(model, "embedding_"):
         raise ParameterError(
-            f"method must have embedding_ after fit, and {type(model).__name__} has not; "
-            "give a function from the graph to its vectors instead"
+            f"method must have embedding_ after fit, and {type(model).__name__} does not; pass a function from "
+            "the graph to its vectors instead"
         )
     return model.embedding_
 
 
 def _vectors(embedding: Any, graph: Graph) -> NDArray[np.float64]:
     """Return the vectors in the order of the graph's nodes."""
-    bare = isinstance(embedding, np.ndarray | list)
-    found = Embedding(graph.nodes, embedding) if bare else as_embedding(embedding)
+    is_array = isinstance(embedding, np.ndarray | list)
+    found = Embedding(graph.nodes, embedding) if is_array else as_embedding(embedding)
     rows = lookup_ids(found.nodes, graph.nodes)
     missing = graph.nodes[rows < 0]
     if len(missing):
         raise ParameterError(
-            f"the method gave no vector to {len(missing)} of {graph.n_nodes} nodes: {format_ids(missing)}; "
-            "every node of the training graph must have one, if only of zeros"
+            f"method returned no vector for {len(missing)} of {graph.n_nodes} nodes: {format_ids(missing)}; "
+            "every node of the training graph needs one, possibly all zeros"
         )
     return found.vectors[rows].astype(np.float64)
 
@@ -331,21 +337,21 @@ def _name(method: Any) -> str:
 
 def _check_training_pairs(graph: Graph, count: int, operators: tuple[str, ...]) -> None:
     n, edges = graph.n_nodes, graph.n_edges - graph.n_self_loops
-    wanted = min(edges - count, _MOST_TRAINING_EDGES)
+    wanted = min(edges - count, _MAX_TRAINING_EDGES)
     free = n * (n - 1) // 2 - edges - count
     if wanted > free:
         learned = next(name for name in operators if name in _LEARNED)
         raise GraphError(
-            f"operator={learned!r} learns from {wanted} non-edges beside the {count} of the test, but only "
-            f"{free} are left in this dense graph; operator='dot' and operator='cosine' learn from none"
+            f"operator={learned!r} is trained on {wanted} non-edges besides the {count} test non-edges, but this "
+            f"dense graph has only {free} more; operator='dot' and operator='cosine' need none"
         )
 
 
 def _check_operators(operator: str | Iterable[str]) -> tuple[str, ...]:
-    """Return the operators in the order given, each once."""
+    """Return the distinct operators in the given order."""
     names = tuple(dict.fromkeys([operator] if isinstance(operator, str) else operator))
     unknown = [name for name in names if name not in OPERATORS]
     if unknown or not names:
         got = repr(unknown[0]) if unknown else "none"
-        raise ParameterError(f"operator must be among {', '.join(map(repr, OPERATORS))}, got {got}")
+        raise ParameterError(f"operator must be one of {', '.join(map(repr, OPERATORS))}, got {got}")
     return names

@@ -1,4 +1,4 @@
-"""The result of an evaluation: the scores of every split, and the protocol that led to them."""
+"""Evaluation results: the scores of every split and the protocol that produced them."""
 
 import csv
 import io
@@ -16,35 +16,35 @@ Rule = Literal["top-k", "threshold"]
 
 SCORE = np.dtype([("ratio", "f8"), ("repeat", "i8"), ("micro", "f8"), ("macro", "f8"), ("absent", "i8")])
 RULES = {
-    "top-k": "a test node with l labels is given the l most probable ones",
-    "threshold": "a test node is given every label of probability 0.5 or more",
+    "top-k": "a test node with l labels is assigned the l most probable ones",
+    "threshold": "a test node is assigned every label with a probability of at least 0.5",
 }
 
 
 @dataclass(frozen=True, eq=False)
 class Scores(ABC):
-    """What the results of all evaluations share.
+    """Base class of evaluation results.
 
     Attributes
     ----------
     scores : structured array
-        One row per repeat, grouped as the subclass says.
+        One row per repeat, in the groups defined by the subclass.
     repeats, seed : int
         As given.
     """
 
-    metrics: ClassVar[dict[str, str]]  # the fields of `scores` that hold scores, and their names in a table
+    metrics: ClassVar[dict[str, str]]  # score fields of `scores` and their display names
 
     scores: NDArray[np.void]
     repeats: int
     seed: int
 
     def mean(self, metric: str) -> NDArray[np.float64]:
-        """Return the mean over the repeats, one for each group of scores."""
+        """Return the mean over the repeats for each group of scores."""
         return cast("NDArray[np.float64]", np.asarray(self._grouped(metric).mean(axis=-1))[()])
 
     def std(self, metric: str) -> NDArray[np.float64]:
-        """Return the sample standard deviation over the repeats, as :meth:`mean`; 0 for a single repeat."""
+        """Return the sample standard deviation over the repeats for each group; 0 for a single repeat."""
         spread = self._grouped(metric).std(axis=-1, ddof=min(1, self.repeats - 1))
         return cast("NDArray[np.float64]", np.asarray(spread)[()])
 
@@ -54,7 +54,7 @@ class Scores(ABC):
         return self.scores[metric].reshape(*self._groups(), self.repeats)
 
     def _groups(self) -> tuple[int, ...]:
-        """Return the number of groups, or nothing where there is only one."""
+        """Return the shape of the groups; empty for a single group."""
         return ()
 
     def _summary(self) -> dict[str, NDArray[np.float64]]:
@@ -70,13 +70,13 @@ class Scores(ABC):
 
     @abstractmethod
     def table(self) -> str:
-        """Return the means and standard deviations as text, with the protocol above them."""
+        """Return the means and standard deviations as a text table preceded by the protocol."""
 
     def __str__(self) -> str:
         return self.table()
 
     def to_csv(self, path: str | Path | None = None) -> str:
-        """Return the scores of every repeat as CSV, with a line of names; also write it where `path` is given."""
+        """Return the scores of every repeat as CSV with a header; also write them to `path` if given."""
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
         writer.writerow(self.scores.dtype.names or ())
@@ -92,25 +92,25 @@ class Scores(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Evaluation(Scores):
-    """The scores of one embedding, with all that is needed to repeat them.
+    """The classification scores of an embedding and the protocol that produced them.
 
     Attributes
     ----------
     scores : structured array
-        One row per split: ``ratio`` (per cent of the labeled nodes in training), ``repeat``, ``micro``,
-        ``macro`` (F1), and ``absent``, the number of classes without a training node: their probability is 0.
-        The means are over the repeats of each ratio.
+        One row per split: ``ratio`` (percentage of the labeled nodes used for training), ``repeat``, ``micro``,
+        ``macro`` (F1), and ``absent``, the number of classes without training nodes, which are predicted with
+        probability 0. Means are over the repeats of each ratio.
     train : tuple of float
         The ratios.
     repeats, seed, C, rule
         As given to :func:`boostne.evaluate`.
     n_labeled : int
-        Nodes with at least one label.
+        Number of nodes with at least one label.
     n_without_vector : int
-        Those of them that the embedding does not hold; they are left out.
+        Number of labeled nodes that are not in the embedding; they are ignored.
     n_classes : int
     embedding_sha256, labels_sha256 : str
-        Checksums of the ids with their vectors and of the ids with their labels, whatever their order.
+        Checksums of the vectors and of the labels by node id, independent of their order.
     """
 
     metrics: ClassVar[dict[str, str]] = {"micro": "Micro-F1", "macro": "Macro-F1"}
@@ -128,7 +128,7 @@ class Evaluation(Scores):
         return (len(self.train),)
 
     def table(self) -> str:
-        """Return the means and standard deviations as text, with the protocol above them."""
+        """Return the means and standard deviations as a text table preceded by the protocol."""
         lines = [self._protocol(), "", "train        Micro-F1         Macro-F1"]
         columns = (self.mean("micro"), self.std("micro"), self.mean("macro"), self.std("macro"))
         lines += [
@@ -138,7 +138,7 @@ class Evaluation(Scores):
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python values, ready for ``json.dumps``."""
+        """Return everything as JSON-serializable Python values."""
         summary = self._summary()
         return {
             "protocol": self._protocol(),
@@ -161,24 +161,17 @@ class Evaluation(Scores):
 
     def _protocol(self) -> str:
         nodes = f"{self.n_labeled - self.n_without_vector} labeled nodes, {self.n_classes} classes"
-        return f"{nodes}; {self.repeats} random splits a ratio (seed {self.seed}); {RULES[self.rule]}"
-
-
-def check_repeats(repeats: int, seed: int) -> None:
-    """Raise unless there is a repeat at least, and a seed from which to draw it."""
-    for name, value, least in (("repeats", repeats, 1), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise ParameterError(f"{name} must be an integer of at least {least}, got {value!r}")
+        return f"{nodes}; {self.repeats} random splits per ratio (seed {self.seed}); {RULES[self.rule]}"
 
 
 def versions(*more: str) -> dict[str, str]:
-    """Return the versions of the packages that a score depends on."""
+    """Return the versions of boostne and of the packages that a score depends on."""
     from importlib.metadata import PackageNotFoundError, version
 
     def find(package: str) -> str:
         try:
             return version(package)
-        except PackageNotFoundError:  # run from a source tree that was not installed
+        except PackageNotFoundError:  # running from a source tree that is not installed
             return "unknown"
 
     return {package: find(package) for package in ("boostne", "numpy", "scikit-learn", *more)}

@@ -1,12 +1,12 @@
-"""The paper's tables and figures, computed anew and set beside the paper's own figures.
+"""Reproduction of the paper's tables and figures, with the paper's own values for comparison.
 
-``reproduce`` runs what :mod:`plan` lists, keeps every piece in a cache, and writes CSV files,
-and pages and figures made of them.
+:func:`reproduce` runs the experiments listed by :mod:`boostne.reproduction.plan`, caches every result, and writes CSV
+files; the reports are generated from these files.
 """
 
-from boostne.reproduction.markdown import write_results_page
+from boostne.reproduction.html_report import write_reproduction_report
+from boostne.reproduction.markdown_report import write_results_page
 from boostne.reproduction.plan import Protocol, choose_methods
-from boostne.reproduction.report_page import write_reproduction_report
 from boostne.reproduction.reproduce import Reproduction, reproduce
 
 __all__ = [

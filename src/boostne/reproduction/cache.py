@@ -1,7 +1,7 @@
-"""What was computed before, found by what it was computed from.
+"""On-disk cache of computed values.
 
-An entry is a JSON file named by the SHA-256 of its key; the key says all that its value depends on. It is written
-in one step, so a killed program leaves whole entries only, and the next run goes on from them.
+An entry is a JSON file named by the SHA-256 of its key, which contains everything that the value depends on. Entries
+are written atomically, so an interrupted run leaves only complete entries, and the next run resumes from them.
 """
 
 import hashlib
@@ -18,12 +18,12 @@ Key = Mapping[str, Any]
 
 
 class Cache:
-    """A folder of computed values.
+    """A cache folder.
 
     Parameters
     ----------
     folder : Path
-        Made if missing.
+        Created if missing.
 
     Examples
     --------
@@ -37,39 +37,39 @@ class Cache:
 
     def __init__(self, folder: Path) -> None:
         if folder.exists() and not folder.is_dir():
-            raise ParameterError(f"{folder} is a file; give the name of a folder for the cache")
+            raise ParameterError(f"{folder} is a file; the cache must be a folder")
         folder.mkdir(parents=True, exist_ok=True)
         check_writable(folder / "entry.json")
         self.folder = folder
 
     def get(self, key: Key) -> Any:
-        """Return the value of a key, or None; an entry that is damaged counts as missing, with a warning."""
+        """Return the value of a key, or None; a corrupt entry counts as missing, with a warning."""
         path = self.path(key)
         try:
             entry = json.loads(path.read_text(encoding="utf-8"))
-            whole = entry["key"] == _plain(key) and entry["sha256"] == _digest(entry["value"])
+            valid = entry["key"] == _as_read(key) and entry["sha256"] == _digest(entry["value"])
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError):
-            whole = False
-        if not whole:
-            warn(f"the cache's entry {path} is damaged; it is computed again", stacklevel=2)
+            valid = False
+        if not valid:
+            warn(f"cache entry {path} is corrupt and will be recomputed", stacklevel=2)
             return None
         return entry["value"]
 
     def put(self, key: Key, value: Any) -> None:
-        """Store a value: numbers, strings, and lists and dicts of them."""
-        entry = {"key": _plain(key), "sha256": _digest(value), "value": value}
+        """Store a JSON-serializable value."""
+        entry = {"key": _as_read(key), "sha256": _digest(value), "value": value}
         with atomic_path(self.path(key)) as temporary:
             temporary.write_text(_canonical(entry), encoding="utf-8")
 
     def path(self, key: Key) -> Path:
-        """Return the file of a key, whether it is there or not."""
+        """Return the file of a key, which may not exist."""
         return self.folder / f"{_digest(key)}.json"
 
 
 def default_folder() -> Path:
-    """Return the folder in the user's cache."""
+    """Return the default folder, inside the user's cache."""
     import pooch
 
     return Path(pooch.os_cache("boostne")) / "reproduce"
@@ -79,8 +79,8 @@ def _canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _plain(key: Key) -> Any:
-    """Return a key as it is read back: tuples as lists."""
+def _as_read(key: Key) -> Any:
+    """Return a key as JSON reads it back, with lists for tuples."""
     return json.loads(_canonical(key))
 
 

@@ -1,4 +1,4 @@
-"""What a run was made of and made on: ``run.json``, the only file with times in it."""
+"""The content of ``run.json``: protocol, machine, versions, data sets, and the only timings of all files."""
 
 import os
 import platform
@@ -10,12 +10,12 @@ from typing import Any
 from boostne.evaluation.checksum import labels_sha256
 from boostne.evaluation.result import RULES, versions
 from boostne.kernels import available_threads, instruction_set
+from boostne.reproduction.experiments import RULE, C, DatasetResults
 from boostne.reproduction.plan import Protocol
-from boostne.reproduction.run import RULE, C, DatasetResults
 
 
 def describe(results: list[DatasetResults], protocol: Protocol, threads: int | None) -> dict[str, Any]:
-    """Return what was run, on what data, with what, and how long each piece took when it was computed."""
+    """Return the facts about a run, with the time that each computation took."""
     return {
         "protocol": asdict(protocol)
         | {
@@ -31,12 +31,12 @@ def describe(results: list[DatasetResults], protocol: Protocol, threads: int | N
             "instruction_set": instruction_set(),
         },
         "versions": {"python": platform.python_version(), **versions("scipy")},
-        "datasets": [_dataset(result) for result in results],
+        "datasets": [_describe_dataset(dataset) for dataset in results],
     }
 
 
-def _dataset(result: DatasetResults) -> dict[str, Any]:
-    data = result.data
+def _describe_dataset(dataset: DatasetResults) -> dict[str, Any]:
+    data = dataset.data
     return {
         "name": data.name,
         "nodes": data.graph.n_nodes,
@@ -44,10 +44,11 @@ def _dataset(result: DatasetResults) -> dict[str, Any]:
         "classes": len(data.labels.classes),
         "graph_sha256": data.graph.fingerprint(),
         "labels_sha256": labels_sha256(data.labels),
-        "work": [
-            {"name": found.work.name, "settings": found.work.rows, **found.work.recipe.key()}
-            | {"seconds": {name: round(value, 3) for name, value in found.seconds().items()}}
-            for found in result.found
+        "experiments": [
+            {"name": experiment.name, "settings": experiment.settings, **experiment.configuration.key()}
+            | {"seconds": {name: round(value, 3) for name, value in result.seconds().items()}}
+            for result in dataset.results
+            for experiment in [result.experiment]
         ],
     }
 

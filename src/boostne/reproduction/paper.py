@@ -1,11 +1,11 @@
-"""The figures of the paper: tables III to VI, 4 networks × 7 methods × 2 metrics × 9 ratios."""
+"""The values of the paper's tables III to VI: 4 networks × 7 methods × 2 metrics × 9 training ratios."""
 
 import csv
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-# The paper's names of the methods, in its order, and the classes here that do the same.
+# The paper's names of the methods, in its order, and the estimators that implement them.
 METHODS = {
     "Spectral Clustering": "SpectralClustering",
     "Social Dimension": "SocialDimension",
@@ -17,14 +17,14 @@ METHODS = {
 }
 
 
-class Cell(NamedTuple):
-    """Where a figure stands in the paper's tables.
+class PaperCell(NamedTuple):
+    """A cell of the paper's tables.
 
     Attributes
     ----------
     dataset : str
     method : str
-        Name of the class here.
+        Class name of the estimator.
     metric : str
         "micro-f1" or "macro-f1".
     train_percent : int
@@ -37,18 +37,18 @@ class Cell(NamedTuple):
 
 
 @cache
-def paper_values() -> dict[Cell, float]:
-    """Return the 504 figures of the paper.
+def paper_values() -> dict[PaperCell, float]:
+    """Return the 504 values of the paper.
 
     Examples
     --------
-    >>> paper_values()[Cell("cora", "BoostNE", "micro-f1", 10)]
+    >>> paper_values()[PaperCell("cora", "BoostNE", "micro-f1", 10)]
     0.7824
     """
     with files("boostne.reproduction").joinpath("paper.csv").open(encoding="utf-8") as stream:
         return {
-            Cell(row["dataset"], METHODS[row["method"]], row["metric"], int(row["train_percent"])): float(
-                row["value"]
-            )
+            PaperCell(
+                row["dataset"], METHODS[row["method"]], row["metric"], int(row["train_percent"])
+            ): float(row["value"])
             for row in csv.DictReader(stream)
         }

@@ -1,4 +1,4 @@
-"""What is computed: which methods, with which parameters, scored how."""
+"""The experiments of a reproduction: methods, parameters and scoring protocol."""
 
 import inspect
 from collections.abc import Iterable, Mapping
@@ -14,29 +14,29 @@ from boostne.reproduction.paper import METHODS as PAPER_METHODS
 from boostne.reproduction.recommended import recommended
 
 DIMENSIONS, LEVELS = 128, 8
-# Where the paper's setting says it: section V.A, and NetMF's code for h.
-PAPER_X = {"window": 10, "negative": 1.0, "approximation": "spectral", "eigenpairs": 256}
+# From section V.A of the paper; the number of eigenpairs is from NetMF's code.
+PAPER_X: dict[str, Any] = {"window": 10, "negative": 1.0, "approximation": "spectral", "eigenpairs": 256}
 PAPER, RECOMMENDED = "paper", "recommended"
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """How much is computed.
+    """The scoring protocol.
 
     Attributes
     ----------
     train : tuple of int
-        Per cent of the labeled nodes to train on, for the tables.
+        Training ratios of the tables, in percent of the labeled nodes.
     repeats : int
-        Random splits a ratio.
+        Number of random splits per ratio.
     levels : tuple of int
-        The k of the curves.
+        Numbers of levels k of the curves.
     curve_train : tuple of int
-        Per cent to train on, for F1 against k.
+        Training ratios of the curves (F1 against k), in percent.
     map_nodes : int
-        Nodes on a map at most.
+        Maximum number of nodes on a map.
     seed : int
-        Of the splits, the methods and the maps.
+        Seed of the splits, the methods and the maps.
     """
 
     train: tuple[int, ...] = (10, 20, 30, 40, 50, 60, 70, 80, 90)
@@ -48,40 +48,40 @@ class Protocol:
 
     @classmethod
     def quick(cls, seed: int = 0) -> "Protocol":
-        """Return the protocol of a first look: 3 splits, 3 ratios, 3 numbers of levels."""
+        """Return a reduced protocol: 3 splits, 3 ratios, 3 numbers of levels."""
         return cls(
             train=(10, 50, 90), repeats=3, levels=(1, 8, 64), curve_train=(50,), map_nodes=500, seed=seed
         )
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """A method with its parameters; everything that its vectors depend on, apart from the graph.
+class Configuration:
+    """A method and its parameters: everything but the graph that its vectors depend on.
 
     Attributes
     ----------
     method : str
-        Name of the class.
+        Class name of the estimator.
     parameters : mapping
-        Given to the class; the others keep their defaults.
+        Parameters of the estimator that differ from the defaults.
     scale : float
-        Factor for all vectors before they are scored; a regularized classifier feels it.
+        Factor applied to the vectors before they are scored, which matters to a regularized classifier.
     """
 
     method: str
     parameters: Mapping[str, Any]
     scale: float = 1.0
 
-    def build(self, **more: Any) -> NodeEmbedder:
-        """Return the estimator; of the further parameters, those that it has."""
+    def build(self, **options: Any) -> NodeEmbedder:
+        """Return the estimator; `options` that it does not have are ignored."""
         cls = find_method(self.method)
         accepted = inspect.signature(cls).parameters
         return cls(
-            **{name: value for name, value in more.items() if name in accepted} | dict(self.parameters)
+            **{name: value for name, value in options.items() if name in accepted} | dict(self.parameters)
         )
 
     def key(self) -> dict[str, Any]:
-        """Return what identifies the recipe: all parameters, except those on which nothing depends."""
+        """Return everything that the vectors depend on besides the graph."""
         parameters = {
             name: value for name, value in self.build().get_params().items() if name not in INDIFFERENT
         }
@@ -89,92 +89,94 @@ class Recipe:
 
 
 @dataclass
-class Work:
-    """A recipe and what is wanted of its vectors.
+class Experiment:
+    """A configuration and the results to compute from its vectors.
 
     Attributes
     ----------
-    recipe : Recipe
-    rows : list of str
-        Settings under which it stands in the tables: "", "paper" or "recommended"; none for a curve's point.
+    configuration : Configuration
+    settings : list of str
+        Settings under which it appears in the tables: "", "paper" or "recommended"; empty for a point of the curves.
     levels : int or None
-        Its place on the curves, for BoostNE.
+        Number of levels of its point on the curves, if any.
     train : set of int
-        Ratios at which it is scored.
+        Training ratios at which it is scored.
     mapped : bool
-        Whether a map is drawn of it.
+        Whether a map is computed.
     """
 
-    recipe: Recipe
-    rows: list[str] = field(default_factory=list)
+    configuration: Configuration
+    settings: list[str] = field(default_factory=list)
     levels: int | None = None
     train: set[int] = field(default_factory=set)
     mapped: bool = False
 
     @property
+    def method(self) -> str:
+        """Class name of the estimator."""
+        return self.configuration.method
+
+    @property
     def name(self) -> str:
-        """Return how people call it."""
-        details = [f"{row} setting" for row in self.rows if row]
-        if self.levels is not None and not self.rows:
+        """Display name."""
+        details = [f"{setting} setting" for setting in self.settings if setting]
+        if self.levels is not None and not self.settings:
             details.append(f"k = {self.levels}")
-        return f"{self.recipe.method} ({', '.join(details)})" if details else self.recipe.method
+        return f"{self.method} ({', '.join(details)})" if details else self.method
 
 
-def make_plan(data: Dataset, methods: Iterable[str], protocol: Protocol) -> list[Work]:
-    """Return what is to be computed for a data set, each recipe once."""
-    plan: list[Work] = []
+def make_plan(data: Dataset, methods: Iterable[str], protocol: Protocol) -> list[Experiment]:
+    """Return the experiments for a data set, each configuration once."""
+    plan: list[Experiment] = []
     for method in methods:
-        for setting, recipe in _recipes(method, data, protocol.seed).items():
-            work = _of(plan, recipe)
-            work.rows.append(setting)
-            work.train.update(protocol.train)
-            work.mapped |= setting == RECOMMENDED
+        for setting, configuration in _configurations(method, data, protocol.seed).items():
+            experiment = _find_or_add(plan, configuration)
+            experiment.settings.append(setting)
+            experiment.train.update(protocol.train)
+            experiment.mapped |= setting == RECOMMENDED
             if method == "NetMF":
-                work.train.update(protocol.curve_train)
+                experiment.train.update(protocol.curve_train)
     if "BoostNE" in methods:
         for levels in protocol.levels:
-            work = _of(plan, boosted(protocol.seed, levels=levels, **PAPER_X))
-            work.levels = levels
-            work.train.update(protocol.curve_train)
+            experiment = _find_or_add(plan, _boostne(protocol.seed, levels=levels, **PAPER_X))
+            experiment.levels = levels
+            experiment.train.update(protocol.curve_train)
     return plan
 
 
-def boosted(seed: int, **parameters: Any) -> Recipe:
-    """Return BoostNE with the paper's dimensions."""
-    return Recipe("BoostNE", {"dimensions": DIMENSIONS, "random_state": seed, **parameters})
+def _boostne(seed: int, *, scale: float = 1.0, **parameters: Any) -> Configuration:
+    return Configuration("BoostNE", {"dimensions": DIMENSIONS, "random_state": seed, **parameters}, scale)
 
 
-def _recipes(method: str, data: Dataset, seed: int) -> dict[str, Recipe]:
-    """Return the recipes of a row of the tables, by their setting."""
-    common: dict[str, Any] = {"dimensions": DIMENSIONS, "random_state": seed}
+def _configurations(method: str, data: Dataset, seed: int) -> dict[str, Configuration]:
+    """Return the configurations of a method that appear in the tables, by setting."""
     if method == "BoostNE":
-        rule = recommended(data.graph)
-        better = boosted(seed, levels=LEVELS, **rule.parameters)
+        setting = recommended(data.graph)
         return {
-            PAPER: boosted(seed, levels=LEVELS, **PAPER_X),
-            RECOMMENDED: Recipe(better.method, better.parameters, rule.scale),
+            PAPER: _boostne(seed, levels=LEVELS, **PAPER_X),
+            RECOMMENDED: _boostne(seed, scale=setting.scale, levels=LEVELS, **setting.parameters),
         }
+    parameters: dict[str, Any] = {"dimensions": DIMENSIONS, "random_state": seed}
     if method == "NetMF":
-        common |= {"factorization": "nmf", **PAPER_X}
-    return {"": Recipe(method, common)}
+        parameters |= {"factorization": "nmf", **PAPER_X}
+    return {"": Configuration(method, parameters)}
 
 
-def _of(plan: list[Work], recipe: Recipe) -> Work:
-    """Return the work of a recipe, added to the plan if it was not there."""
-    for work in plan:
-        if work.recipe == recipe:
-            return work
-    plan.append(Work(recipe))
+def _find_or_add(plan: list[Experiment], configuration: Configuration) -> Experiment:
+    for experiment in plan:
+        if experiment.configuration == configuration:
+            return experiment
+    plan.append(Experiment(configuration))
     return plan[-1]
 
 
 def find_method(name: str) -> type[NodeEmbedder]:
-    """Return the estimator with a class name."""
+    """Return the estimator class of this name."""
     return next(cls for cls in REGISTRY.values() if cls.__name__ == name)
 
 
 def choose_methods(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the class names that names stand for, in the paper's order; all of them for no name.
+    """Return the class names of the named methods in the paper's order; all seven if no name is given.
 
     Examples
     --------
@@ -187,6 +189,6 @@ def choose_methods(names: Iterable[str]) -> tuple[str, ...]:
         wanted = name.replace("-", "").replace(" ", "").lower()
         found = next((cls for cls in known if cls.lower() == wanted), None)
         if found is None:
-            raise ParameterError(f"methods: {name!r} is not one of the paper's; known: {', '.join(known)}")
+            raise ParameterError(f"methods must be among {', '.join(known)}, got {name!r}")
         chosen.add(found)
     return tuple(cls for cls in known if cls in chosen or not chosen)

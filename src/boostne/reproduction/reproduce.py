@@ -1,4 +1,4 @@
-"""From the names of data sets to the files with the results."""
+"""Runs a reproduction and writes its result files."""
 
 import json
 from collections.abc import Iterable
@@ -10,28 +10,29 @@ from boostne.datasets import load_dataset
 from boostne.errors import ParameterError
 from boostne.io.atomic import check_writable
 from boostne.progress import ProgressCallback, silent
-from boostne.reproduction import tables
+from boostne.reproduction import result_rows
 from boostne.reproduction.cache import Cache
+from boostne.reproduction.csv_tables import CsvRow, to_csv, write_text
 from boostne.reproduction.environment import describe
+from boostne.reproduction.experiments import DatasetResults, run_experiments
 from boostne.reproduction.plan import Protocol
-from boostne.reproduction.run import DatasetResults, run
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What was written, and the rows of the main tables.
+    """The files written by :func:`reproduce` and the rows of the main tables.
 
     Attributes
     ----------
     folder : Path
     scores, shortfalls : list of dict
-        The rows of ``scores.csv`` and ``shortfalls.csv``.
+        Rows of ``scores.csv`` and ``shortfalls.csv``.
     files : list of Path
     """
 
     folder: Path
-    scores: list[tables.Row]
-    shortfalls: list[tables.Row]
+    scores: list[CsvRow]
+    shortfalls: list[CsvRow]
     files: list[Path]
 
 
@@ -43,7 +44,7 @@ def reproduce(
     *,
     protocol: Protocol | None = None,
     threads: int | None = None,
-    report: ProgressCallback = silent,
+    progress: ProgressCallback = silent,
 ) -> Reproduction:
     """Compute the paper's tables, curves and maps, and write them as CSV files.
 
@@ -52,57 +53,52 @@ def reproduce(
     datasets : iterable of str
         Names of data sets.
     methods : iterable of str
-        Names of classes; see :func:`choose_methods`.
+        Class names; see :func:`choose_methods`.
     folder : Path
-        Where the files go; made if missing. All but ``run.json`` are the same, byte for byte, for the same seed.
+        Output folder, created if missing. For a given seed all files but ``run.json`` are identical, byte for byte.
     cache : Cache
     protocol : Protocol, optional
-        The paper's by default.
+        The paper's protocol by default.
     threads : int, optional
-        By default every core.
-    report : callable, optional
-        Told how far the work is.
+        Number of threads; all cores by default.
+    progress : callable, optional
+        Called before each computation.
     """
     protocol = protocol or Protocol()
     _prepare(folder)
     started = datetime.now(UTC)
     loaded = [load_dataset(name) for name in datasets]
-    results = run(loaded, tuple(methods), protocol, cache, threads=threads, report=report)
-    scores = list(tables.score_rows(results, protocol))
-    shortfalls = list(tables.shortfall_rows(scores))
-    texts = {
+    results = run_experiments(loaded, tuple(methods), protocol, cache, threads=threads, progress=progress)
+    scores = list(result_rows.score_rows(results, protocol))
+    shortfalls = list(result_rows.shortfall_rows(scores))
+    tables = {
         "scores": scores,
-        "wilcoxon": tables.wilcoxon_rows(results, protocol),
-        "approximation": tables.approximation_rows(results),
-        "levels": tables.level_rows(results, protocol),
+        "wilcoxon": result_rows.wilcoxon_rows(results, protocol),
+        "approximation": result_rows.approximation_rows(results),
+        "levels": result_rows.level_rows(results, protocol),
         "shortfalls": shortfalls,
     }
-    files = [_write(folder / f"{name}.csv", tables.to_csv(name, rows)) for name, rows in texts.items()]
+    files = [write_text(folder / f"{name}.csv", to_csv(name, rows)) for name, rows in tables.items()]
     files += _write_maps(folder / "maps", results)
-    facts = describe(results, protocol, threads)
+    run = describe(results, protocol, threads)
     times = {"started": started, "finished": datetime.now(UTC)}
-    facts |= {name: time.isoformat(timespec="seconds") for name, time in times.items()}
-    files.append(_write(folder / "run.json", json.dumps(facts, indent=1, ensure_ascii=False) + "\n"))
+    run |= {name: time.isoformat(timespec="seconds") for name, time in times.items()}
+    files.append(write_text(folder / "run.json", json.dumps(run, indent=1, ensure_ascii=False) + "\n"))
     return Reproduction(folder, scores, shortfalls, files)
 
 
 def _prepare(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
-        raise ParameterError(f"{folder} is a file; give the name of a folder")
+        raise ParameterError(f"{folder} is a file; the output must be a folder")
     folder.mkdir(parents=True, exist_ok=True)
     check_writable(folder / "scores.csv")
 
 
-def _write_maps(folder: Path, results: Iterable[DatasetResults]) -> list[Path]:
+def _write_maps(folder: Path, datasets: Iterable[DatasetResults]) -> list[Path]:
     files = []
-    for result in results:
-        rows = list(tables.map_rows(result))
+    for dataset in datasets:
+        rows = list(result_rows.map_rows(dataset))
         if rows:
             folder.mkdir(exist_ok=True)
-            files.append(_write(folder / f"{result.data.name}.csv", tables.to_csv("map", rows)))
+            files.append(write_text(folder / f"{dataset.data.name}.csv", to_csv("map", rows)))
     return files
-
-
-def _write(path: Path, text: str) -> Path:
-    tables.write_text(path, text)
-    return path

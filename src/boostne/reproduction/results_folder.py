@@ -1,44 +1,46 @@
-"""What a reproduction left in its folder, read back."""
+"""Reads the folder written by a reproduction."""
 
-import csv
 import json
 import math
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from boostne.errors import FileFormatError, ParameterError
-from boostne.visualization.maps import LevelMap
-from boostne.visualization.tables import METRICS
+from boostne.reproduction.csv_tables import METRICS, CsvRow, read_csv, row_name
+from boostne.reproduction.result_rows import better_setting
+from boostne.visualization.level_map import LevelMap
 
 FILES = ("scores.csv", "wilcoxon.csv", "approximation.csv", "levels.csv", "shortfalls.csv", "run.json")
-
-Row = dict[str, str]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Score:
-    """One cell of the tables; `paper` is the paper's value, or None."""
+    """A score of the tables.
+
+    `name` is the method with its setting, `train` the training ratio in percent, `difference` ours minus the paper's
+    value, NaN if it has none.
+    """
 
     dataset: str
     method: str
     setting: str
+    name: str
     metric: str
     train: float
     mean: float
     std: float
     se: float
     paper: float | None
+    difference: float
 
 
 @dataclass(frozen=True)
 class LevelScore:
-    """F1 at one number k of levels; NetMF has one."""
+    """F1 with k levels; NetMF has one."""
 
     dataset: str
     method: str
@@ -49,30 +51,48 @@ class LevelScore:
     se: float
 
 
+@dataclass(frozen=True)
+class PaperComparison:
+    """The scores of BoostNE in one setting that have a value in the paper.
+
+    `is_better` tells whether the setting has the higher mean difference on the data set.
+    """
+
+    dataset: str
+    setting: str
+    is_better: bool
+    scores: list[Score]
+
+    @property
+    def mean_difference(self) -> float:
+        """Mean of ours minus the paper's."""
+        return sum(score.difference for score in self.scores) / len(self.scores)
+
+
 @dataclass(frozen=True, eq=False)
-class Reproduction:
-    """The content of the folder.
+class ResultsFolder:
+    """The content of the folder of a reproduction.
 
     Attributes
     ----------
     scores : list of Score
     errors : dict
-        For each data set, pairs of k and the relative error of the approximation.
+        Maps each data set to pairs of k and the relative approximation error.
     levels : list of LevelScore
     wilcoxon, shortfalls : list of dict
-        Rows as they stand in the files.
+        Rows of the CSV files.
     maps : list of LevelMap
     run : dict
-        What was run.
+        Content of ``run.json``.
     files : list of str
-        Names of the files with numbers that are there.
+        Names of the data files in the folder.
     """
 
     scores: list[Score]
     errors: dict[str, list[tuple[int, float]]]
     levels: list[LevelScore]
-    wilcoxon: list[Row]
-    shortfalls: list[Row]
+    wilcoxon: list[CsvRow]
+    shortfalls: list[CsvRow]
     maps: list[LevelMap]
     run: dict[str, Any]
     files: list[str]
@@ -82,130 +102,134 @@ class Reproduction:
         """The data sets, in the order of the tables."""
         return list(dict.fromkeys(score.dataset for score in self.scores))
 
+    def score_table(self, dataset: str, metric: str) -> tuple[list[float], dict[str, list[Score | None]]]:
+        """Return the training ratios and the scores of each row of a table by these ratios."""
+        scores = [s for s in self.scores if (s.dataset, s.metric) == (dataset, metric)]
+        train = sorted({score.train for score in scores})
+        cells = {(score.name, score.train): score for score in scores}
+        names = dict.fromkeys(score.name for score in scores)
+        return train, {name: [cells.get((name, ratio)) for ratio in train] for name in names}
 
-def read_reproduction(folder: Path) -> Reproduction:
-    """Read the files of a reproduction; only those of the scores and of the run must be there."""
+    def compare_with_paper(self) -> list[PaperComparison]:
+        """Compare each setting of BoostNE with the paper on each data set."""
+        comparisons = []
+        for dataset in self.datasets:
+            boostne = [s for s in self.scores if (s.dataset, s.method) == (dataset, "BoostNE")]
+            scores = [score for score in boostne if score.paper is not None]
+            best = better_setting((score.setting, score.difference) for score in scores)
+            comparisons += [
+                PaperComparison(
+                    dataset, setting, setting == best, [s for s in scores if s.setting == setting]
+                )
+                for setting in dict.fromkeys(score.setting for score in scores)
+            ]
+        return comparisons
+
+
+def read_results_folder(folder: Path) -> ResultsFolder:
+    """Read the files of a reproduction; only ``scores.csv`` and ``run.json`` are required."""
     for name in ("scores.csv", "run.json"):
         if not (folder / name).is_file():
             raise ParameterError(
-                f"{folder} has no {name}; give the folder that 'boostne reproduce -o FOLDER' wrote"
+                f"{folder} has no {name}; it must be a folder written by 'boostne reproduce -o FOLDER'"
             )
-    scores = _records(folder / "scores.csv", _score)
+    scores = read_csv(folder / "scores.csv", _parse_score)
     errors: dict[str, list[tuple[int, float]]] = {}
-    for dataset, k, error in _records(folder / "approximation.csv", _error):
+    for dataset, k, error in read_csv(folder / "approximation.csv", _parse_error):
         errors.setdefault(dataset, []).append((k, error))
-    order = list(dict.fromkeys(score.dataset for score in scores))
-    maps = [path for name in order if (path := folder / "maps" / f"{name}.csv").is_file()]
-    return Reproduction(
+    maps = (folder / "maps" / f"{name}.csv" for name in dict.fromkeys(score.dataset for score in scores))
+    return ResultsFolder(
         scores=scores,
         errors=errors,
-        levels=_records(folder / "levels.csv", _level),
-        wilcoxon=_records(folder / "wilcoxon.csv", dict),
-        shortfalls=_records(folder / "shortfalls.csv", dict),
-        maps=[read_map(path) for path in maps],
+        levels=read_csv(folder / "levels.csv", _parse_level),
+        wilcoxon=read_csv(folder / "wilcoxon.csv", dict),
+        shortfalls=read_csv(folder / "shortfalls.csv", dict),
+        maps=[_read_map(path) for path in maps if path.is_file()],
         run=_read_json(folder / "run.json"),
         files=[name for name in FILES if (folder / name).is_file()],
     )
 
 
-def read_map(path: Path) -> LevelMap:
-    """Read the map of one data set: a row for each node and level."""
-    rows = _records(path, _place)
+def _read_map(path: Path) -> LevelMap:
+    rows = read_csv(path, _parse_position)
     if not rows:
-        raise FileFormatError(f"{path}: there are no nodes")
+        raise FileFormatError(f"{path} has no nodes")
     by_level: dict[int, dict[str, tuple[float, float]]] = {}
     label_of: dict[str, str] = {}
     for node, level, x, y, label in rows:
         by_level.setdefault(level, {})[node] = (x, y)
         label_of[node] = label
-    for level, places in by_level.items():
-        if len(places) != len(label_of):
-            raise FileFormatError(f"{path}: level {level} has {len(places)} of the {len(label_of)} nodes")
+    for level, positions in by_level.items():
+        if len(positions) != len(label_of):
+            raise FileFormatError(f"{path}: level {level} has {len(positions)} of the {len(label_of)} nodes")
     return LevelMap(
         name=path.stem,
         nodes=list(label_of),
         labels=[[label] if label else [] for label in label_of.values()],
-        places={level: np.array([places[node] for node in label_of]) for level, places in by_level.items()},
+        positions={
+            level: np.array([positions[node] for node in label_of]) for level, positions in by_level.items()
+        },
     )
-
-
-def _records(path: Path, make: Callable[[Row], T]) -> list[T]:
-    """Return what `make` makes of each row; nothing for a file that is not there."""
-    if not path.is_file():
-        return []
-    made = []
-    with path.open(encoding="utf-8", newline="") as stream:
-        reader = csv.DictReader(stream, strict=True)
-        try:
-            for row in reader:
-                if None in row or None in row.values():
-                    raise FileFormatError(f"{path}, line {reader.line_num}: not as many values as names")
-                made.append(make(row))
-        except KeyError as error:
-            raise FileFormatError(f"{path}: there is no column {error.args[0]!r}") from error
-        except FileFormatError:
-            raise
-        except (ValueError, csv.Error) as error:
-            raise FileFormatError(f"{path}, line {reader.line_num}: {error}") from error
-    return made
 
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise FileFormatError(f"{path}: not JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise FileFormatError(f"{path}: expected an object, got {type(found).__name__}")
-    return found
+        raise FileFormatError(f"{path} is not valid JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise FileFormatError(f"{path} must contain a JSON object, got {type(content).__name__}")
+    return content
 
 
-def _score(row: Row) -> Score:
+def _parse_score(row: CsvRow) -> Score:
     return Score(
-        _dataset(row),
-        row["method"],
-        row["setting"],
-        _metric(row),
-        _number(row["train_percent"]),
-        _number(row["mean"]),
-        _number(row["std"]),
-        _number(row["se"]),
-        _number(row["paper"]) if row["paper"] else None,
+        dataset=_dataset(row),
+        method=row["method"],
+        setting=row["setting"],
+        name=row_name(row),
+        metric=_metric(row),
+        train=_number(row["train_percent"]),
+        mean=_number(row["mean"]),
+        std=_number(row["std"]),
+        se=_number(row["se"]),
+        paper=_number(row["paper"]) if row["paper"] else None,
+        difference=_number(row["difference"]) if row["paper"] else math.nan,
     )
 
 
-def _level(row: Row) -> LevelScore:
+def _parse_level(row: CsvRow) -> LevelScore:
     return LevelScore(
-        _dataset(row),
-        row["method"],
-        int(row["k"]),
-        _metric(row),
-        _number(row["train_percent"]),
-        _number(row["mean"]),
-        _number(row["se"]),
+        dataset=_dataset(row),
+        method=row["method"],
+        k=int(row["k"]),
+        metric=_metric(row),
+        train=_number(row["train_percent"]),
+        mean=_number(row["mean"]),
+        se=_number(row["se"]),
     )
 
 
-def _error(row: Row) -> tuple[str, int, float]:
+def _parse_error(row: CsvRow) -> tuple[str, int, float]:
     return _dataset(row), int(row["k"]), _number(row["relative_error"])
 
 
-def _place(row: Row) -> tuple[str, int, float, float, str]:
+def _parse_position(row: CsvRow) -> tuple[str, int, float, float, str]:
     return row["node"], int(row["level"]), _number(row["x"]), _number(row["y"]), row["label"]
 
 
-def _dataset(row: Row) -> str:
-    # Files are named after it.
-    name = row["dataset"]
-    if not re.fullmatch(r"\w[\w.-]*", name):
-        raise ValueError(f"the name of a data set has letters, digits, '-', '_' and '.', got {name!r}")
+def _dataset(row: CsvRow) -> str:
+    name: str = row["dataset"]
+    if not re.fullmatch(r"\w[\w.-]*", name):  # used in file names
+        raise ValueError(f"dataset must consist of letters, digits, '-', '_' and '.', got {name!r}")
     return name
 
 
-def _metric(row: Row) -> str:
-    if row["metric"] not in METRICS:
-        raise ValueError(f"the metric must be {' or '.join(METRICS)}, got {row['metric']!r}")
-    return row["metric"]
+def _metric(row: CsvRow) -> str:
+    metric: str = row["metric"]
+    if metric not in METRICS:
+        raise ValueError(f"metric must be {' or '.join(METRICS)}, got {metric!r}")
+    return metric
 
 
 def _number(text: str) -> float:

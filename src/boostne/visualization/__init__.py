@@ -1,4 +1,4 @@
-"""Reports: one self-contained page that opens from disk, in light and dark, without a network."""
+"""HTML reports: self-contained pages that open offline, in light and dark mode."""
 
 from boostne.visualization.evaluation_page import write_evaluation_report
 from boostne.visualization.extras import MissingExtraError

@@ -1,11 +1,11 @@
-"""Line charts as data, for the page's script and for matplotlib alike."""
+"""Line charts as data, rendered by the page's script (Plotly) and by matplotlib."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from boostne.visualization.markup import Markup, element
-from boostne.visualization.palette import MARKS
+from boostne.visualization.html import Markup, element
+from boostne.visualization.palette import MARKERS
 
 
 @dataclass(frozen=True)
@@ -16,36 +16,36 @@ class Line:
     ----------
     name : str
     x, y : sequence of float
-    look : int
-        Number of its color and of its mark.
+    style : int
+        Index of its color and marker.
     error : sequence of float, optional
-        Half the length of the error bars.
-    level : bool
-        A dashed line without marks: a value to compare with.
+        Half lengths of the error bars.
+    reference : bool
+        Whether it is a reference value, drawn dashed and without markers.
     """
 
     name: str
     x: Sequence[float]
     y: Sequence[float]
-    look: int
+    style: int
     error: Sequence[float] | None = None
-    level: bool = False
+    reference: bool = False
 
 
 @dataclass(frozen=True)
 class Chart:
-    """Lines over the same axes.
+    """Lines over common axes.
 
     Attributes
     ----------
     name : str
-        For files and the page's anchors: letters, digits and hyphens.
+        Used in file names and page anchors: letters, digits and hyphens.
     title, x_label, y_label : str
     lines : sequence of Line
-    doubling : bool
-        The x-axis is logarithmic with a tick at each x, as suits 1, 2, 4, …
+    log_x : bool
+        Whether the x-axis is logarithmic (base 2); either way it has a tick at each x.
     from_zero : bool
-        The y-axis begins at 0.
+        Whether the y-axis starts at 0.
     """
 
     name: str
@@ -53,25 +53,25 @@ class Chart:
     x_label: str
     y_label: str
     lines: Sequence[Line]
-    doubling: bool = False
+    log_x: bool = False
     from_zero: bool = False
 
     @property
     def ticks(self) -> list[float]:
-        """Every x that occurs."""
+        """All distinct x values."""
         return sorted({x for line in self.lines for x in line.x})
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the chart as the page's script reads it."""
-        found = asdict(self) | {"ticks": self.ticks}
-        for line in found["lines"]:
-            line["symbol"] = MARKS[line["look"] % len(MARKS)].plotly
-        return found
+        """Return the chart in the form that the page's script reads."""
+        chart = asdict(self) | {"ticks": self.ticks}
+        for line in chart["lines"]:
+            line["symbol"] = MARKERS[line["style"] % len(MARKERS)].plotly
+        return chart
 
 
-def figure(chart: Chart, *, printed: bool) -> Markup:
-    """Return the place of a chart on the page, with links to its print versions where there are any."""
-    links = element("p", "for print: ", *print_links(chart.name), class_="links") if printed else ""
+def chart_figure(chart: Chart, *, has_files: bool) -> Markup:
+    """Return the figure element of a chart, with links to its SVG and PNG files if there are any."""
+    links = element("p", "download: ", *figure_links(chart.name), class_="links") if has_files else ""
     return element(
         "figure",
         element("figcaption", chart.title),
@@ -80,7 +80,7 @@ def figure(chart: Chart, *, printed: bool) -> Markup:
     )
 
 
-def print_links(name: str) -> list[Markup | str]:
-    """Return links to the print versions of a figure."""
+def figure_links(name: str) -> list[Markup | str]:
+    """Return links to the SVG and PNG files of a figure."""
     svg, png = (element("a", kind.upper(), href=f"figures/{name}.{kind}") for kind in ("svg", "png"))
     return [svg, " · ", png]

@@ -1,4 +1,4 @@
-"""The report of a user's own embeddings: their scores, their maps, and how they were scored."""
+"""The evaluation report: scores, comparison and maps of the user's embeddings, and the protocol."""
 
 import math
 from collections.abc import Mapping
@@ -10,17 +10,16 @@ from boostne.embedding import Embedding
 from boostne.evaluation import Comparison, Evaluation, compare
 from boostne.labels import Labels
 from boostne.progress import Progress, ProgressCallback, silent
-from boostne.visualization.charts import Chart, Line, figure
+from boostne.visualization.charts import Chart, Line, chart_figure
 from boostne.visualization.extras import require_extras
+from boostne.visualization.html import Markup, element, joined
+from boostne.visualization.html_tables import ScoreCell, ScoreRow, plain_table, score_table
 from boostne.visualization.layout import level_maps
-from boostne.visualization.maps import LevelMap, map_explorer
-from boostne.visualization.markup import Markup, element, joined
+from boostne.visualization.level_map import LevelMap, map_explorer
 from boostne.visualization.page import Page, Section, write_page
 from boostne.visualization.provenance import provenance
-from boostne.visualization.tables import Cell, ScoreRow, plain_table, score_table, signed
 
-MAP_NODES = 2000
-_PAIR = 2
+MAX_MAP_NODES = 2000
 
 
 def write_evaluation_report(
@@ -30,7 +29,7 @@ def write_evaluation_report(
     results: Mapping[str, Evaluation],
     progress: ProgressCallback = silent,
 ) -> None:
-    """Write a page with the scores and the maps of embeddings.
+    """Write a page with the scores and the maps of one or more embeddings.
 
     Parameters
     ----------
@@ -39,9 +38,9 @@ def write_evaluation_report(
     embeddings : mapping from name to Embedding
     labels : Labels
     results : mapping from name to Evaluation
-        Of the same embeddings, on the same splits.
+        Results of the same embeddings, on the same splits.
     progress : callable, optional
-        Told which map is drawn.
+        Called before each map is computed.
     """
     require_extras()
     maps = []
@@ -52,16 +51,16 @@ def write_evaluation_report(
 
 
 def embedding_map(name: str, embedding: Embedding, labels: Labels, seed: int) -> LevelMap:
-    """Lay out the labeled nodes, or a random sample where there are many, level by level."""
+    """Lay out the labeled nodes, or a random sample of at most `MAX_MAP_NODES`, for each level."""
     indicator, _ = labels.align(embedding.nodes)
     labeled = np.flatnonzero(np.diff(indicator.indptr))
-    rows = np.sort(np.random.default_rng(seed).permutation(labeled)[:MAP_NODES])
-    carried = (indicator.indices[slice(*indicator.indptr[row : row + 2])] for row in rows)
+    rows = np.sort(np.random.default_rng(seed).permutation(labeled)[:MAX_MAP_NODES])
+    columns_of_rows = (indicator.indices[slice(*indicator.indptr[row : row + 2])] for row in rows)
     return LevelMap(
         name=name,
         nodes=[str(node) for node in embedding.nodes[rows].tolist()],
-        labels=[[str(label) for label in labels.classes[columns].tolist()] for columns in carried],
-        places=level_maps(embedding, rows, seed),
+        labels=[[str(label) for label in labels.classes[columns].tolist()] for columns in columns_of_rows],
+        positions=level_maps(embedding, rows, seed),
     )
 
 
@@ -70,24 +69,19 @@ def _page(maps: list[LevelMap], results: Mapping[str, Evaluation]) -> Page:
     sections = [
         Section("scores", "Scores", _scores(charts, results)),
         Section("maps", "Maps", _maps(maps)),
-        Section("protocol", "How it was scored", _protocol(results)),
+        Section("protocol", "Protocol", _protocol(results)),
     ]
-    if len(results) >= _PAIR:
+    if len(results) > 1:
         sections.insert(1, Section("comparison", "Comparison", _comparison(compare(results))))
-    data = {
-        "charts": {chart.name: chart.to_dict() for chart in charts},
-        "maps": [one.to_dict() for one in maps],
-    }
     lead = element("p", next(iter(results.values())).to_dict()["protocol"])
-    return Page(f"Scores of {', '.join(results)}", lead, sections, data)
+    return Page(f"Evaluation of {', '.join(results)}", lead, sections, charts, maps)
 
 
 def _scores(charts: list[Chart], results: Mapping[str, Evaluation]) -> Markup:
     tables = (_table(metric, results) for metric in Evaluation.metrics)
-    note = element("p", "Below each mean stands its standard error over the splits.", class_="note")
-    return joined(
-        [note, *tables, element("div", *(figure(c, printed=False) for c in charts), class_="figures")]
-    )
+    note = element("p", "Mean over the splits; the standard error is below each mean.", class_="note")
+    figures = element("div", *(chart_figure(chart, has_files=False) for chart in charts), class_="figures")
+    return joined([note, *tables, figures])
 
 
 def _table(metric: str, results: Mapping[str, Evaluation]) -> Markup:
@@ -96,13 +90,13 @@ def _table(metric: str, results: Mapping[str, Evaluation]) -> Markup:
         ScoreRow(
             name,
             [
-                Cell(float(mean), float(std), float(std) / math.sqrt(result.repeats))
+                ScoreCell(float(mean), float(std), float(std) / math.sqrt(result.repeats))
                 for mean, std in zip(result.mean(metric), result.std(metric), strict=True)
             ],
         )
         for name, result in results.items()
     ]
-    return score_table(f"{Evaluation.metrics[metric]} by share of training nodes", train, rows)
+    return score_table(f"{Evaluation.metrics[metric]} by training ratio", train, rows)
 
 
 def _chart(metric: str, results: Mapping[str, Evaluation]) -> Chart:
@@ -111,11 +105,11 @@ def _chart(metric: str, results: Mapping[str, Evaluation]) -> Chart:
         Line(name, list(result.train), result.mean(metric).tolist(), i, error=result.std(metric).tolist())
         for i, (name, result) in enumerate(results.items())
     ]
-    return Chart(metric, f"{title}, with its standard deviation", "training nodes, %", title, lines)
+    return Chart(metric, f"{title}, mean ± standard deviation", "training ratio, %", title, lines)
 
 
-def _comparison(found: Comparison) -> Markup:
-    heads = ["first", "second", "metric", "wins", "ties", "losses", "difference", "effect", "p", "p (Holm)"]
+def _comparison(comparison: Comparison) -> Markup:
+    header = ["first", "second", "metric", "wins", "ties", "losses", "difference", "effect", "p", "p (Holm)"]
     rows = [
         [
             test.first,
@@ -124,23 +118,19 @@ def _comparison(found: Comparison) -> Markup:
             test.wins,
             test.ties,
             test.losses,
-            signed(test.difference),
-            signed(test.effect, 3),
-            found.marked(test.p),
-            found.marked(test.p_holm),
+            f"{test.difference:+.4f}",
+            f"{test.effect:+.3f}",
+            comparison.marked(test.p),
+            comparison.marked(test.p_holm),
         ]
-        for test in found.tests
+        for test in comparison.tests
     ]
-    table = plain_table("Wilcoxon’s signed-rank test, every pair", heads, rows)
-    return joined([element("p", found.to_dict()["protocol"]), table])
+    table = plain_table("Wilcoxon signed-rank test of each pair", header, rows)
+    return joined([element("p", comparison.to_dict()["protocol"]), table])
 
 
 def _maps(maps: list[LevelMap]) -> Markup:
-    text = (
-        "Each dot is a labeled node, placed by its vectors alone (t-SNE); its color is its label, the most common "
-        f"one where it has several. Of more than {MAP_NODES:,} nodes a random sample is shown. Level 1 is the "
-        "coarsest. Choose a label below the map to see it alone."
-    )
+    text = f"Each map shows the labeled nodes, or a random sample of {MAX_MAP_NODES:,} if there are more."
     return joined([element("p", text), map_explorer(maps, "embedding")])
 
 

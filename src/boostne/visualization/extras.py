@@ -1,10 +1,10 @@
-"""What a report needs beyond the package itself; it is asked for before any work is done."""
+"""Optional dependencies of the reports, checked before any work is done."""
 
 from importlib.util import find_spec
 
 from boostne.errors import BoostneError
 
-_NEEDED = ("plotly", "matplotlib")
+_PACKAGES = ("plotly", "matplotlib")
 
 
 class MissingExtraError(BoostneError):
@@ -13,9 +13,8 @@ class MissingExtraError(BoostneError):
 
 def require_extras() -> None:
     """Raise unless plotly and matplotlib are installed."""
-    missing = [name for name in _NEEDED if find_spec(name) is None]
+    missing = [name for name in _PACKAGES if find_spec(name) is None]
     if missing:
         raise MissingExtraError(
-            f"a report needs {' and '.join(missing)}, which cannot be imported here: "
-            'pip install "boostne[report]"'
+            f'reports require {" and ".join(missing)}, not installed here: pip install "boostne[report]"'
         )

@@ -1,22 +1,23 @@
-"""One self-contained page: sections, a table of contents, and everything that they need inside the file."""
+"""Self-contained HTML pages: a table of contents, sections, and all scripts, styles and data inline."""
 
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Any
 
 from boostne.io.atomic import atomic_path
-from boostne.visualization.markup import Markup, data_block, element, joined
+from boostne.visualization.charts import Chart
+from boostne.visualization.html import Markup, element, joined, json_script
+from boostne.visualization.level_map import LevelMap
 from boostne.visualization.palette import css_variables
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page with a heading; `name` is its anchor."""
+    """A section of a page; `name` is its anchor."""
 
     name: str
     title: str
@@ -25,26 +26,27 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """What a page shows.
+    """The content of a page.
 
     Attributes
     ----------
     title : str
     lead : Markup
-        What stands under the title.
+        Introduction below the title.
     sections : sequence of Section
-    data : dict
-        For the page's script: ``charts`` (by name) and ``maps``.
+    charts : sequence of Chart
+    maps : sequence of LevelMap
     """
 
     title: str
     lead: Markup
     sections: Sequence[Section]
-    data: dict[str, Any] = field(default_factory=dict)
+    charts: Sequence[Chart]
+    maps: Sequence[LevelMap]
 
 
 def write_page(page: Page, path: Path) -> None:
-    """Write the page as one file."""
+    """Write the page to a file."""
     with atomic_path(path) as temporary:
         temporary.write_text(render(page), encoding="utf-8", newline="\n")
 
@@ -52,12 +54,16 @@ def write_page(page: Page, path: Path) -> None:
 def render(page: Page) -> str:
     """Return the page as HTML.
 
-    The page's policy allows the two scripts below, by their checksums, and nothing from outside: no request
-    leaves the page, and no script can come in by the name of a node.
+    The content security policy allows only the two scripts below, by their hashes, and no requests: a node id or
+    label cannot inject a script.
     """
     from plotly.offline import get_plotlyjs
 
     scripts = [get_plotlyjs(), _asset("page.js")]
+    data = {
+        "charts": {chart.name: chart.to_dict() for chart in page.charts},
+        "maps": [one.to_dict() for one in page.maps],
+    }
     return Template(_asset("page.html")).substitute(
         title=element("title", page.title),
         policy=element("meta", http_equiv="Content-Security-Policy", content=_policy(scripts)),
@@ -69,7 +75,7 @@ def render(page: Page) -> str:
             element("section", element("h2", section.title), section.body, id=section.name)
             for section in page.sections
         ),
-        data=data_block("report-data", page.data),
+        data=json_script("report-data", data),
         scripts=joined(element("script", Markup(script)) for script in scripts),
     )
 

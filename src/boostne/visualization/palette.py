@@ -1,43 +1,43 @@
-"""Colors and marks that stay apart, for the color-blind too, and on paper as on a dark screen."""
+"""Colors and markers that stay distinguishable, also for color-blind readers, in print and in dark mode."""
 
 from typing import NamedTuple
 
-# Ten colors for white; neighbors in the list differ in lightness.
+# Ten colors on white; adjacent ones differ in lightness.
 LIGHT = (
     "#332288", "#e69f00", "#117733", "#cc3311", "#56b4e9",
     "#882255", "#999933", "#0072b2", "#ee7799", "#555555",
 )  # fmt: skip
-# The same hues for a dark ground.
+# The same hues on a dark background.
 DARK = (
     "#a99bff", "#f2b632", "#4fc07a", "#ff7e63", "#8ad3ff",
     "#d77ab0", "#d3d36a", "#4ea3e8", "#ffb0c6", "#b8b8b8",
 )  # fmt: skip
 
 
-class Mark(NamedTuple):
-    """A shape: its name in plotly, its name in matplotlib, and the sign that stands for it in text."""
+class Marker(NamedTuple):
+    """A marker: its name in Plotly and in matplotlib, and a text character for it."""
 
     plotly: str
     matplotlib: str
     sign: str
 
 
-MARKS = (
-    Mark("circle", "o", "●"),
-    Mark("square", "s", "■"),
-    Mark("diamond", "D", "◆"),
-    Mark("triangle-up", "^", "▲"),
-    Mark("cross", "P", "✚"),
+MARKERS = (
+    Marker("circle", "o", "●"),
+    Marker("square", "s", "■"),
+    Marker("diamond", "D", "◆"),
+    Marker("triangle-up", "^", "▲"),
+    Marker("cross", "P", "✚"),
 )
 
 
-def look(i: int) -> tuple[int, Mark]:
-    """Return the number of the color and the mark of the i-th class: 50 pairs before one comes back."""
-    return i % len(LIGHT), MARKS[i // len(LIGHT) % len(MARKS)]
+def class_style(i: int) -> tuple[int, Marker]:
+    """Return the color index and marker of the i-th class; the first 50 styles are distinct."""
+    return i % len(LIGHT), MARKERS[i // len(LIGHT) % len(MARKERS)]
 
 
 def css_variables() -> str:
-    """Return the colors as the style sheet and the page's script know them."""
+    """Return the colors as CSS variables for the style sheet and the page's script."""
     light, dark = (
         "".join(f"--series-{i}:{color};" for i, color in enumerate(colors)) for colors in (LIGHT, DARK)
     )

@@ -1,15 +1,15 @@
-"""What was run, on what, with which checksum: nested names and values as a list."""
+"""Nested facts about a run (parameters, versions, checksums) as an HTML definition list."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from boostne.visualization.markup import Markup, element, joined
+from boostne.visualization.html import Markup, element, joined
 
-_CHECKSUM = 64  # hexadecimal digits
+_SHA256_DIGITS = 64
 
 
 def provenance(facts: Mapping[str, Any]) -> Markup:
-    """Return names and values as a definition list; a mapping inside becomes a list inside."""
+    """Return names and values as a definition list; mappings become nested lists."""
     return element(
         "dl",
         *(
@@ -28,14 +28,14 @@ def _value(value: Any) -> Markup | str:
             return joined(_item(item) for item in value)
         case list() | tuple():
             return ", ".join(_scalar(item) for item in value)
-        case str() if len(value) == _CHECKSUM and value.isalnum():
+        case str() if len(value) == _SHA256_DIGITS and value.isalnum():
             return element("code", value)
         case _:
             return _scalar(value)
 
 
 def _item(item: Any) -> Markup:
-    """Return one of several; those that have a name are opened by it."""
+    """Return an item of a list; one with a name becomes a collapsible block under that name."""
     if not isinstance(item, Mapping) or "name" not in item:
         return element("div", _value(item))
     facts = {key: value for key, value in item.items() if key != "name"}

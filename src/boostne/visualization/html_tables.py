@@ -1,21 +1,19 @@
-"""Tables: scores by share of training nodes, and plain ones."""
+"""HTML tables: scores by training ratio, and plain tables."""
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from boostne.visualization.controls import choice
-from boostne.visualization.markup import Markup, element, joined
+from boostne.visualization.html import Markup, element, joined, radio_group
 
-METRICS = {"micro-f1": "Micro-F1", "macro-f1": "Macro-F1"}
 _MINUS = "\N{MINUS SIGN}"
-_FULL_COLOR = 0.05  # difference from the paper that gets the strongest color
-_STRONGEST = 60  # per cent of that color over the ground, so that the number stays legible
+_FULL_COLOR = 0.05  # difference from the paper at which the color saturates
+_MAX_OPACITY = 60  # percent, so that the number stays legible
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A mean score, its standard deviation and standard error, and the paper's value where there is one."""
+class ScoreCell:
+    """A mean score, its standard deviation and standard error, and the paper's value, if any."""
 
     mean: float
     std: float
@@ -30,22 +28,22 @@ class Cell:
 
 @dataclass(frozen=True)
 class ScoreRow:
-    """The scores of one method: a cell, or None, for each share of training nodes."""
+    """The scores of one method: a cell, or None, for each training ratio."""
 
     name: str
-    cells: Sequence[Cell | None]
+    cells: Sequence[ScoreCell | None]
 
 
 def score_table(caption: str, train: Sequence[float], rows: Sequence[ScoreRow]) -> Markup:
-    """Return the table of one metric: a row per method, a column per share of training nodes.
+    """Return the table of one metric: a row per method, a column per training ratio.
 
-    The best score of each column is bold. Where the paper has a value, the ground tells the difference.
+    The best score of each column is bold. The background color shows the difference from the paper's value, if any.
     """
     columns = zip(*(row.cells for row in rows), strict=True)
     best = [max((cell.mean for cell in column if cell), default=None) for column in columns]
     head = element(
         "tr",
-        element("th", "training nodes", scope="col"),
+        element("th", "training ratio", scope="col"),
         *(element("th", f"{ratio:g} %", scope="col") for ratio in train),
     )
     body = (
@@ -59,40 +57,43 @@ def score_table(caption: str, train: Sequence[float], rows: Sequence[ScoreRow]) 
     return _boxed(caption, head, body, "scores")
 
 
-def plain_table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> Markup:
-    """Return a table; columns of numbers stand to the right, all others to the left."""
+def plain_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> Markup:
+    """Return a table with numeric columns right-aligned, with typographic minus signs, and others left-aligned."""
     kinds = [
-        None if all(_is_number(cell) for cell in column) else "word" for column in zip(*rows, strict=True)
+        None if all(_is_number(cell) for cell in column) else "text" for column in zip(*rows, strict=True)
     ]
     head = element(
         "tr",
-        *(element("th", text, scope="col", class_=kind) for text, kind in zip(heads, kinds, strict=True)),
+        *(element("th", text, scope="col", class_=kind) for text, kind in zip(header, kinds, strict=True)),
     )
     body = (
         element(
             "tr",
             element("th", row[0], scope="row"),
-            *(element("td", cell, class_=kind) for cell, kind in zip(row[1:], kinds[1:], strict=True)),
+            *(
+                element("td", cell if kind else str(cell).replace("-", _MINUS), class_=kind)
+                for cell, kind in zip(row[1:], kinds[1:], strict=True)
+            ),
         )
         for row in rows
     )
     return _boxed(caption, head, body, "plain")
 
 
-def signed(value: float, digits: int = 4) -> str:
-    """Return a number with its sign, a real minus included.
+def _signed(value: float, digits: int = 4) -> str:
+    """Format a number with its sign, using a typographic minus.
 
     Examples
     --------
-    >>> signed(-0.01234), signed(0.5, 1)
+    >>> _signed(-0.01234), _signed(0.5, 1)
     ('−0.0123', '+0.5')
     """
     return f"{value:+.{digits}f}".replace("-", _MINUS)
 
 
-def below_choice() -> Markup:
-    """Return the choice of what stands below each score in the tables of scores."""
-    return choice(
+def cell_detail_selector() -> Markup:
+    """Return the radio buttons that select the number shown below each score."""
+    return radio_group(
         "below each score",
         "below",
         [
@@ -103,19 +104,19 @@ def below_choice() -> Markup:
     )
 
 
-def color_key() -> Markup:
-    """Return the meaning of the ground's colors."""
+def color_legend() -> Markup:
+    """Return the legend of the background colors."""
     steps = (-_FULL_COLOR, -_FULL_COLOR / 2, 0.0, _FULL_COLOR / 2, _FULL_COLOR)
     return element(
         "p",
         "ours − paper: ",
-        *(element("span", signed(step, 3) if step else "0", **_ground(step)) for step in steps),
+        *(element("span", _signed(step, 3) if step else "0", **_background(step)) for step in steps),
         class_="key",
     )
 
 
 def _is_number(cell: object) -> bool:
-    text = str(cell).replace(_MINUS, "-").rstrip("* ")
+    text = str(cell).rstrip("* ")
     try:
         return not text or math.isfinite(float(text))
     except ValueError:
@@ -130,26 +131,26 @@ def _boxed(caption: str, head: Markup, body: Iterable[Markup], kind: str) -> Mar
         element("tbody", joined(body)),
         class_=kind,
     )
-    # A box that scrolls must be reachable by the keyboard.
+    # A scrollable box must be focusable for keyboard users.
     return element("div", table, class_="box", tabindex="0", role="region", aria_label=caption)
 
 
-def _score(cell: Cell | None, best: float | None) -> Markup:
+def _score(cell: ScoreCell | None, best: float | None) -> Markup:
     if cell is None:
         return element("td", "–")
     difference = cell.difference
     lines = [element("span", f"{cell.mean:.4f}", class_="best" if cell.mean == best else "mean")]
     if difference is not None:
         lines += [
-            element("span", signed(difference), class_="below difference"),
+            element("span", _signed(difference), class_="below difference"),
             element("span", f"{cell.paper:.4f}", class_="below paper"),
         ]
     lines.append(element("span", f"± {cell.se:.4f}", class_="below se"))
     title = f"standard deviation {cell.std:.4f}"
-    return element("td", *lines, title=title, **({} if difference is None else _ground(difference)))
+    return element("td", *lines, title=title, **({} if difference is None else _background(difference)))
 
 
-def _ground(difference: float) -> dict[str, str]:
-    strength = min(abs(difference) / _FULL_COLOR, 1.0) * _STRONGEST
+def _background(difference: float) -> dict[str, str]:
+    strength = min(abs(difference) / _FULL_COLOR, 1.0) * _MAX_OPACITY
     side = "above" if difference >= 0 else "under"
     return {"class_": side, "style": f"--strength:{strength:.0f}%"}

@@ -1,58 +1,91 @@
-"""The commands that score embeddings, and that show scores as a page."""
+"""The command ``evaluate``."""
 
 import csv
 import io
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from boostne.cli.command import Command, debug_option, json_option, quiet_option
-from boostne.cli.inputs import LABELS_SECTION, load_labels
-from boostne.cli.options import Source, values
+from boostne.cli.command import Command, debug_option, json_option
+from boostne.cli.file_options import (
+    EMBEDDING_FILE_OPTIONS,
+    EMBEDDING_FILE_SECTION,
+    LABEL_FILE_OPTIONS,
+    LABEL_FILE_SECTION,
+)
+from boostne.cli.inputs import load_labels
+from boostne.cli.options import LibraryOption, given, numbers
 from boostne.cli.session import session_of
 from boostne.progress import Progress
 
 if TYPE_CHECKING:
     from boostne.evaluation import Evaluation
 
-EMBEDDING_SECTION = "How the embedding file is read"
-EVALUATION_SECTION = "How the embedding is scored"
+_parameter = partial(LibraryOption, function="boostne.evaluation:evaluate")
 
-
-def _evaluation_sources(_: str) -> list[Source]:
-    from boostne.evaluation import evaluate as score
-    from boostne.io import read_embedding, read_labels
-
-    return [
-        Source(score, EVALUATION_SECTION),
-        Source(read_labels, LABELS_SECTION),
-        Source(read_embedding, EMBEDDING_SECTION),
-    ]
+EVALUATION_OPTIONS = (
+    _parameter(
+        ["--train"],
+        type=numbers,
+        metavar="N,N,…",
+        help="Percentages of the labeled nodes to train on, each between 0 and 100.",
+    ),
+    _parameter(["--repeats"], type=int, metavar="N", help="Number of random splits per percentage."),
+    _parameter(["--seed"], type=int, metavar="N", help="Random seed of the splits."),
+    _parameter(
+        ["-C"], type=float, metavar="NUMBER", help="Inverse regularization strength of the classifier."
+    ),
+    _parameter(
+        ["--rule"],
+        type=click.Choice(["top-k", "threshold"]),
+        help="How labels are predicted, see above; top-k uses the true number of labels of each test node.",
+    ),
+    _parameter(
+        ["--n-jobs"],
+        type=int,
+        metavar="N",
+        help="Number of threads; the scores do not depend on it. By default all cores.",
+    ),
+)
 
 
 @click.command(
     cls=Command,
-    sources=_evaluation_sources,
+    help="""Score embeddings by node classification.
+
+    EMBEDDING is a file written by 'boostne embed' or another tool; several are scored on the same splits and
+    compared. LABELS is a file or the name of a data set; a file takes precedence.
+
+    For each random split, one logistic regression per label is trained. A test node with k labels is assigned the k
+    most probable ones (rule top-k), or all with a probability of at least ½ (rule threshold). Micro- and Macro-F1
+    are averaged over the splits and printed with their standard deviation.
+    """,
     examples=[
         "boostne evaluate digits.npz digits",
         "boostne evaluate vectors.emb labels.txt --train 10,50,90 --repeats 5 --json",
         "boostne evaluate vectors.npz labels.txt --csv > scores.csv",
         "boostne evaluate ours.npz theirs.emb labels.txt --report scores.html",
     ],
+    sections={
+        "Evaluation": EVALUATION_OPTIONS,
+        LABEL_FILE_SECTION: LABEL_FILE_OPTIONS,
+        EMBEDDING_FILE_SECTION: EMBEDDING_FILE_OPTIONS,
+    },
 )
 @click.argument("embeddings", metavar="EMBEDDING...", nargs=-1, required=True)
 @click.argument("labels")
 @json_option
-@click.option("--csv", "as_csv", is_flag=True, help="Print the scores of every split as CSV.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print the scores of each split as CSV.")
 @click.option(
     "--report",
     "page",
     metavar="FILE",
-    help="Write a page (.html) with the scores, the protocol and a map of each level.",
+    help="Write an HTML page with the scores, the protocol and a map of each level.",
 )
 @debug_option
 @click.pass_context
@@ -66,15 +99,7 @@ def evaluate(
     page: str | None,
     **_: Any,
 ) -> None:
-    """Score embeddings by node classification.
-
-    EMBEDDING is a file that 'embed' or another tool wrote; several are scored on the same splits and compared.
-    LABELS is a file, or the name of a data set; a file of that name in the current folder wins.
-
-    In each random split, one logistic regression per label learns from the training nodes. A test node with l
-    labels is given the l most probable ones (rule top-k), or all of probability ½ and more (rule threshold).
-    Micro- and Macro-F1 are means over the splits, with their standard deviation.
-    """
+    """Run ``boostne evaluate``."""
     from boostne.evaluation import evaluate as score
     from boostne.io import read_embedding
 
@@ -82,50 +107,31 @@ def evaluate(
         raise click.UsageError("--json and --csv exclude each other: give one of them.")
     names = _names(embeddings)
     if page is not None:
-        _prepare(page)
+        _check_page(page)
     session = session_of(ctx)
     results = {}
-    with session.screen.progress() as report:
-        report(Progress("reading", 0, ", ".join(embeddings)))
-        options = values(ctx, EMBEDDING_SECTION)
+    with session.screen.progress() as progress:
+        progress(Progress("reading", 0, ", ".join(embeddings)))
+        options = given(ctx, EMBEDDING_FILE_OPTIONS)
         vectors = {name: read_embedding(path, **options) for name, path in names.items()}
         truth = load_labels(ctx, labels)
-        for i, (name, one) in enumerate(vectors.items()):
-            report(Progress("scoring", i / len(vectors), name))
-            results[name] = score(one, truth, **values(ctx, EVALUATION_SECTION))
+        for i, (name, embedding) in enumerate(vectors.items()):
+            progress(Progress("scoring", i / len(vectors), name))
+            results[name] = score(embedding, truth, **given(ctx, EVALUATION_OPTIONS))
         if page is not None:
             from boostne.visualization import write_evaluation_report
 
-            write_evaluation_report(Path(page), vectors, truth, results, report)
+            write_evaluation_report(Path(page), vectors, truth, results, progress)
     if as_csv:
         click.echo(_csv(results), nl=False)
     else:
-        click.echo(json.dumps(_plain(results), indent=2) if as_json else _text(results))
+        click.echo(json.dumps(_json(results), indent=2) if as_json else _text(results))
     if page is not None:
         session.screen.note("note", f"wrote {page}")
 
 
-@click.command(cls=Command, examples=["boostne report results"])
-@click.argument("folder")
-@quiet_option
-@debug_option
-@click.pass_context
-def report(ctx: click.Context, /, folder: str) -> None:
-    """Make the pages of a reproduction again.
-
-    FOLDER is what 'boostne reproduce' wrote. Writes report.html there, one page that opens from disk without a
-    network, the figures for print to the folder figures, and results.md, which shows them.
-    """
-    from boostne.reproduction import write_reproduction_report, write_results_page
-
-    page = write_reproduction_report(Path(folder))
-    write_results_page(Path(folder))
-    if not session_of(ctx).screen.quiet:
-        click.echo(f"wrote {page}")
-
-
 def _names(paths: Sequence[str]) -> dict[str, str]:
-    """Return the files by their names, or as they were given where two have the same name."""
+    """Return the paths by file name, or by the path as typed if two files have the same name."""
     count = Counter(Path(path).name for path in paths)
     names = {path if count[Path(path).name] > 1 else Path(path).name: path for path in paths}
     if len(names) < len(paths):
@@ -133,8 +139,8 @@ def _names(paths: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def _prepare(page: str) -> None:
-    """Find out whether the page can be made before anything is scored."""
+def _check_page(page: str) -> None:
+    """Check that the page can be written, before anything is scored."""
     from boostne.io.atomic import check_writable
     from boostne.visualization.extras import require_extras
 
@@ -151,7 +157,7 @@ def _text(results: Mapping[str, "Evaluation"]) -> str:
     return "\n\n".join([*tables, compare(results).table()])
 
 
-def _plain(results: Mapping[str, "Evaluation"]) -> dict[str, Any]:
+def _json(results: Mapping[str, "Evaluation"]) -> dict[str, Any]:
     from boostne.evaluation import compare
 
     if len(results) == 1:
@@ -163,7 +169,7 @@ def _plain(results: Mapping[str, "Evaluation"]) -> dict[str, Any]:
 
 
 def _csv(results: Mapping[str, "Evaluation"]) -> str:
-    """Return the scores of every split; with several embeddings, their names stand in the first column."""
+    """Return the scores of each split; with several embeddings, the first column is their name."""
     if len(results) == 1:
         return next(iter(results.values())).to_csv()
     buffer = io.StringIO()

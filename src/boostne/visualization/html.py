@@ -1,6 +1,7 @@
-"""HTML put together from Python, escaped unless it is marked as HTML: names of nodes and labels are anybody's."""
+"""HTML built from Python. Text is escaped unless marked as HTML, because node ids and labels are untrusted."""
 
 import json
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -8,7 +9,7 @@ _VOID = frozenset({"br", "hr", "img", "input", "meta"})
 
 
 class Markup(str):
-    """Text that is HTML already."""
+    """A string that is already HTML."""
 
     __slots__ = ()
 
@@ -20,10 +21,10 @@ def element(tag: str, /, *children: Any, **attributes: Any) -> Markup:
     ----------
     tag : str
     *children
-        :class:`Markup` is taken as it is; anything else is escaped.
+        :class:`Markup` is inserted unchanged; anything else is escaped.
     **attributes
         ``class_`` stands for ``class``, and ``_`` for ``-``. True gives an attribute without a value; None and
-        False leave it out.
+        False omit it.
 
     Examples
     --------
@@ -39,24 +40,41 @@ def element(tag: str, /, *children: Any, **attributes: Any) -> Markup:
     return Markup(start if tag in _VOID else f"{start}{joined(children)}</{tag}>")
 
 
-def joined(children: Any, between: str = "") -> Markup:
-    """Return the children one after the other, as :func:`element` takes them."""
+def joined(children: Any, separator: str = "") -> Markup:
+    """Concatenate children, escaped as in :func:`element`."""
     return Markup(
-        between.join(child if isinstance(child, Markup) else escape(str(child)) for child in children)
+        separator.join(child if isinstance(child, Markup) else escape(str(child)) for child in children)
     )
 
 
-def data_block(identifier: str, value: Any) -> Markup:
-    r"""Return JSON for the page's script to read; no text in it can end the block.
+def json_script(identifier: str, value: Any) -> Markup:
+    r"""Return a script element with JSON data; no string in it can close the element.
 
     Examples
     --------
-    >>> data_block("names", ["</script>"])
+    >>> json_script("names", ["</script>"])
     '<script type="application/json" id="names">["\\u003c/script>"]</script>'
     """
     text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     content = Markup(text.replace("<", "\\u003c"))
     return element("script", content, type="application/json", id=identifier)
+
+
+def radio_group(legend: str, name: str, options: Sequence[tuple[str, str]]) -> Markup:
+    """Return radio buttons for (value, text) pairs; the first one is checked."""
+    return element(
+        "fieldset",
+        element("legend", legend),
+        *(
+            element(
+                "label",
+                element("input", type="radio", name=name, value=value, checked=i == 0, autocomplete="off"),
+                element("span", text),
+            )
+            for i, (value, text) in enumerate(options)
+        ),
+        class_="choice",
+    )
 
 
 def _attribute(key: str) -> str:

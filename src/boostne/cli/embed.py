@@ -1,0 +1,245 @@
+"""The commands ``embed`` and ``estimate``."""
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from boostne.cli.command import Command, debug_option, json_option, quiet_option
+from boostne.cli.estimator import MATRIX_METHODS, METHOD_NAMES, check_direction, make_estimator
+from boostne.cli.file_options import GRAPH_FILE_OPTIONS, GRAPH_FILE_SECTION
+from boostne.cli.inputs import load_graph
+from boostne.cli.model_options import CLUSTER_OPTIONS, MODEL_OPTIONS, MODEL_SECTIONS
+from boostne.cli.options import check_model_options, given
+from boostne.cli.screen import describe_embedding, duration, print_pairs
+from boostne.cli.session import session_of
+from boostne.errors import ParameterError
+from boostne.progress import Progress
+
+if TYPE_CHECKING:
+    from boostne.graph import Graph
+
+_method_option = click.option(
+    "--method",
+    type=click.Choice(METHOD_NAMES),
+    metavar="NAME",
+    default="boostne",
+    show_default=True,
+    help=f"{', '.join(METHOD_NAMES)}; see 'boostne methods'.",
+)
+_to_undirected_option = click.option(
+    "--to-undirected", is_flag=True, help="Ignore the direction of the edges of a directed graph."
+)
+
+
+@click.command(
+    cls=Command,
+    help="""Embed the nodes of a graph.
+
+    GRAPH is a file or the name of a data set (see 'boostne datasets'); a file takes precedence. The suffix of the
+    output selects its format. Brackets after an option show the methods or matrices that it belongs to; with others
+    it is an error.
+    """,
+    examples=[
+        "boostne embed edges.csv -o vectors.npz",
+        "boostne embed digits -o digits.parquet --dimensions 64 --levels 4",
+        "boostne embed links.tsv.gz -o links.emb --source from --target to --no-weight",
+        "boostne embed cora -o cora.npz --approximation spectral --seed 1",
+        "boostne embed cora -o cora.npz --connectivity node2vec --p 0.5",
+        "boostne embed cora -o cora.npz --method deepwalk --walks 20",
+        "boostne embed large.txt -o large.npz --memory 4GB",
+        "boostne embed large.txt -o large.npz --scheduler tcp://10.0.0.1:8786",
+        "boostne embed huge.txt -o /shared/huge/ --scheduler tcp://10.0.0.1:8786",
+    ],
+    sections={**MODEL_SECTIONS, "Dask cluster": CLUSTER_OPTIONS, GRAPH_FILE_SECTION: GRAPH_FILE_OPTIONS},
+)
+@click.argument("graph")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    required=True,
+    help="File to write: .npz, .npy, .parquet, .csv, .emb or .txt (word2vec). With --scheduler or --workers also "
+    "a folder, FOLDER/, in which the workers write Parquet parts.",
+)
+@_method_option
+@_to_undirected_option
+@quiet_option
+@debug_option
+@click.pass_context
+def embed(ctx: click.Context, /, graph: str, output: str, method: str, **_: Any) -> None:
+    """Run ``boostne embed``."""
+    from boostne.io import write_embedding
+
+    check_model_options(ctx)
+    in_parts = _check_output(ctx, output)
+    _check_cluster_options(ctx, in_parts)
+    parameters = given(ctx, MODEL_OPTIONS)
+    session = session_of(ctx)
+    session.interrupted = "interrupted; nothing was written"
+    begin = time.perf_counter()
+    with session.screen.progress() as progress:
+        progress(Progress("reading", 0, graph))
+        network = load_graph(ctx, graph)
+        check_direction(network, method)
+        with _cluster(ctx) as address:
+            model = make_estimator(method, parameters, address)
+            if "checkpoint" in parameters:
+                session.interrupted = (
+                    f"interrupted; finished levels are saved in {parameters['checkpoint']}; run the same command "
+                    "again to resume"
+                )
+            if in_parts:
+                model.fit_to_parts(network, output, progress=progress)
+            else:
+                model.fit(network, progress=progress)
+        if not in_parts:
+            progress(Progress("writing", 0, output))
+            write_embedding(model.embedding_, output)
+    session.interrupted = "interrupted"
+    if not session.screen.quiet:
+        print_pairs(_summary(graph, network, model, output, time.perf_counter() - begin))
+
+
+@click.command(
+    cls=Command,
+    help="""Estimate the time and memory that 'embed' would take.
+
+    Takes the same GRAPH and options as 'embed', builds a small part of the matrix and extrapolates.
+    """,
+    examples=["boostne estimate edges.csv", "boostne estimate blogcatalog --window 5 --json"],
+    sections={**MODEL_SECTIONS, GRAPH_FILE_SECTION: GRAPH_FILE_OPTIONS},
+)
+@click.argument("graph")
+@_method_option
+@_to_undirected_option
+@json_option
+@debug_option
+@click.pass_context
+def estimate(ctx: click.Context, /, graph: str, method: str, as_json: bool, **_: Any) -> None:
+    """Run ``boostne estimate``."""
+    from boostne.memory import available_memory
+
+    check_model_options(ctx)
+    model = make_estimator(method, given(ctx, MODEL_OPTIONS))
+    if not hasattr(model, "estimate"):
+        raise click.UsageError(
+            f"estimates are available for {' and '.join(MATRIX_METHODS)}; got --method {method}."
+        )
+    with session_of(ctx).screen.progress() as progress:
+        progress(Progress("reading", 0, graph))
+        network = load_graph(ctx, graph)
+        check_direction(network, method)
+        progress(Progress("estimating", 0, "sample of the matrix"))
+        expected = model.estimate(network)
+    found = {
+        "nodes": network.n_nodes,
+        "edges": network.n_edges,
+        "form": expected.form,
+        "entries": expected.nnz,
+        "connectivity_bytes": expected.connectivity_bytes,
+        "peak_bytes": expected.peak_bytes,
+        "available_bytes": available_memory(),
+        "connectivity_seconds": expected.connectivity_seconds,
+        "levels_seconds": expected.levels_seconds,
+    }
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+    else:
+        print_pairs(_format_estimate(found))
+
+
+def _check_output(ctx: click.Context, output: str) -> bool:
+    """Check that the output can be written, before any work; return whether it is a folder of parts."""
+    from boostne.io.atomic import check_writable
+    from boostne.io.embeddings import known_suffix
+
+    if not (output.endswith(("/", os.sep)) or Path(output).is_dir()):
+        known_suffix(Path(output))
+        check_writable(output)
+        return False
+    if ctx.params["scheduler"] is None and ctx.params["workers"] is None:
+        raise ParameterError(
+            f"{output} is a folder, and only Dask workers write into folders; give --scheduler or --workers, or a file"
+        )
+    return True
+
+
+def _check_cluster_options(ctx: click.Context, in_parts: bool) -> None:
+    """Raise UsageError for options that do not go together on a Dask cluster."""
+    engine, scheduler, workers = (ctx.params[name] for name in ("engine", "scheduler", "workers"))
+    if scheduler is not None and workers is not None:
+        raise click.UsageError("--scheduler and --workers exclude each other: give one of them.")
+    if scheduler is None and workers is None:
+        if engine == "dask":
+            raise click.UsageError("--engine dask needs a cluster: give --scheduler or --workers.")
+        return
+    if engine not in (None, "dask"):
+        raise click.UsageError(f"--scheduler and --workers use Dask; got --engine {engine}.")
+    for flag, name in {"--memory": "memory_limit", "--keep-matrix": "keep_matrix"}.items():
+        if ctx.params[name] is not None:
+            raise click.UsageError(f"{flag} applies to a matrix on this machine, not on a Dask cluster.")
+    if in_parts and ctx.params["checkpoint"] is not None:
+        raise click.UsageError("--checkpoint applies to an output file, not to a folder of parts.")
+
+
+@contextmanager
+def _cluster(ctx: click.Context) -> Iterator[str | None]:
+    """Give the address of the Dask scheduler, if one is used; a cluster started here is closed at the end."""
+    scheduler, workers = ctx.params["scheduler"], ctx.params["workers"]
+    if workers is None:
+        yield scheduler if scheduler is None or "://" in scheduler else f"tcp://{scheduler}"
+        return
+    from boostne.factorization.dask.cluster import local_cluster
+
+    with local_cluster(workers) as address:
+        yield address
+
+
+def _summary(name: str, graph: "Graph", model: Any, output: str, seconds: float) -> dict[str, str]:
+    from boostne.io.parts import part_paths
+    from boostne.memory import format_bytes
+
+    weights = "weighted" if graph.weighted else "unweighted"
+    lines = {"graph": f"{name}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges, {weights}"}
+    if hasattr(model, "embedding_"):
+        lines["vectors"] = describe_embedding(model.embedding_)
+    if hasattr(model, "residual_norms_"):
+        first, *_, last = model.residual_norms_
+        residual = last / first if first else 0.0
+        lines["residual"] = f"{residual:.3f} of ‖X‖; X has {model.nnz_[0]:,} entries"
+        if model.dropped_mass_ is not None:
+            lines["pruned"] = (
+                f"at most {model.max_per_row_:,} entries per row, ε = {model.epsilon_:.2g}; dropped walk mass: "
+                f"{model.dropped_mass_.mean():.0%} on average, {model.dropped_mass_.max():.0%} at most"
+            )
+    if getattr(model, "engine_", "local") != "local":
+        lines["engine"] = model.engine_
+    path = Path(output)
+    files = part_paths(path) if path.is_dir() else [path]
+    parts = f"{len(files)} part{'s' * (len(files) > 1)}, " if path.is_dir() else ""
+    size = format_bytes(sum(file.stat().st_size for file in files))
+    return lines | {"written": f"{output} ({parts}{size}) after {duration(seconds)}"}
+
+
+def _format_estimate(found: dict[str, Any]) -> dict[str, str]:
+    from boostne.memory import format_bytes
+
+    available = found["available_bytes"]
+    density = 100 * found["entries"] / found["nodes"] ** 2
+    return {
+        "nodes": f"{found['nodes']:,}",
+        "edges": f"{found['edges']:,}",
+        "form of X": found["form"],
+        "entries of X": f"{found['entries']:,} ({density:.2g}% of all pairs)",
+        "memory of X": format_bytes(found["connectivity_bytes"]),
+        "peak memory": format_bytes(found["peak_bytes"]),
+        "free memory": "unknown" if available is None else format_bytes(available),
+        "time for X": duration(found["connectivity_seconds"]),
+        "time for levels": duration(found["levels_seconds"]),
+    }
