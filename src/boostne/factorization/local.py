@@ -32,34 +32,16 @@ class LocalEngine(Engine):
     def load(self, source: MatrixSource, progress: ProgressCallback = silent) -> None:
         """Build X and take over its arrays; see :meth:`Engine.load`."""
         X, self.dropped_mass = source.build(progress)
+        self.shape, self.dtype = X.shape, X.dtype
         self._R = as_residual(X, self._kernels)
-        self._norm2 = sum(squared_norm(self._R.values(s)) for s in range(self._R.n_shards))
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Shape of R."""
-        return self._R.n_rows, self._R.n_columns
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Data type of R."""
-        return self._R.data.dtype
-
-    @property
-    def norm2(self) -> float:
-        """Squared norm of R, from the last deflation."""
-        return self._norm2
-
-    @property
-    def nnz(self) -> int:
-        """Number of positive entries of R."""
-        return self._R.nnz
+        self.norm2 = sum(squared_norm(self._R.values(s)) for s in range(self._R.n_shards))
+        self.nnz = self._R.nnz
 
     def start_level(self, V: NDArray[Any]) -> None:
         """Start with U = 0; see :meth:`Engine.start_level`."""
         self._context = ContextFactor(self._kernels, V)
         self._components = V.shape[1]
-        self._U = aligned_empty((self._R.n_rows, self._context.V.shape[1]), self.dtype)
+        self._U = aligned_empty((self.shape[0], self._context.V.shape[1]), self.dtype)
         self._U[:] = 0
         self._accepted_U = aligned_empty(self._U.shape, self.dtype)
 
@@ -100,7 +82,8 @@ class LocalEngine(Engine):
 
     def deflate(self) -> None:
         """Deflate every shard in place; see :meth:`Engine.deflate`."""
-        self._norm2 = float(self._kernels.deflate(self._R, self._U, self._context.V).sum())
+        self.norm2 = float(self._kernels.deflate(self._R, self._U, self._context.V).sum())
+        self.nnz = self._R.nnz
         # Not kept while the next level starts: both are as large as a level.
         del self._U, self._accepted_U, self._context
 

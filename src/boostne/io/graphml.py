@@ -1,4 +1,4 @@
-"""GraphML and GML, through networkx."""
+"""Reading GraphML and GML files with networkx."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -14,32 +14,32 @@ from boostne.node_ids import as_ids, parse_ids
 def read_graphml(
     path: Path, *, directed: bool | None, weight: Weight, duplicates: Duplicates, self_loops: SelfLoops
 ) -> Graph:
-    """Read a GraphML file; ids that are all integers become integers, as in other text formats."""
+    """Read a GraphML file; ids become integers if all are canonical integers, as in other text formats."""
     with open_binary(path) as stream:
-        content = _networkx().read_graphml(stream)
+        content = _import_networkx().read_graphml(stream)
     graph = as_graph(content, directed=directed, weight=weight, duplicates=duplicates, self_loops=self_loops)
-    return _named(graph, list(content))
+    return _with_ids(graph, list(content))
 
 
 def read_gml(
     path: Path, *, directed: bool | None, weight: Weight, duplicates: Duplicates, self_loops: SelfLoops
 ) -> Graph:
-    """Read a GML file; the nodes' labels are their ids where all have one."""
+    """Read a GML file; the labels of the nodes are their ids if all nodes have one."""
     with open_binary(path) as stream:
-        content = _networkx().read_gml(stream, label=None)
+        content = _import_networkx().read_gml(stream, label=None)
     graph = as_graph(content, directed=directed, weight=weight, duplicates=duplicates, self_loops=self_loops)
     labels = [label for _, label in content.nodes(data="label")]
-    return _named(graph, list(content) if None in labels else labels)
+    return _with_ids(graph, list(content) if None in labels else labels)
 
 
-def _named(graph: Graph, ids: list[Any]) -> Graph:
+def _with_ids(graph: Graph, ids: list[Any]) -> Graph:
     text = all(isinstance(item, str) for item in ids)
     return replace(graph, nodes=parse_ids(ids) if text else as_ids(ids))
 
 
-def _networkx() -> Any:
+def _import_networkx() -> Any:
     try:
         import networkx
     except ImportError:
-        raise BoostneError('GraphML and GML need networkx: pip install "boostne[io]"') from None
+        raise BoostneError('GraphML and GML files require networkx: pip install "boostne[io]"') from None
     return networkx

@@ -13,6 +13,7 @@ No inverse is formed. With ``M_g = I - B`` and ``B >= 0``, a product with ``M_g^
 ``x + B x + B^2 x + …``, truncated when ``B^k`` is negligible.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -57,8 +58,28 @@ class AdamicAdarMatrix(SparseMatrix):
         return adamic_adar(graph)
 
 
-class KatzMatrix(ConnectivityMatrix):
-    """``X = (I - β A)^-1 β A``. It is dense, with about n² entries.
+class OperatorMatrix(ConnectivityMatrix):
+    """Base of the dense matrices, with about n² entries, that are available as linear operators."""
+
+    @abstractmethod
+    def operator(self, graph: Graph) -> LinearOperator:
+        """Return the matrix as an operator, non-negative."""
+
+    def source(
+        self,
+        graph: Graph,
+        form: MatrixForm = EXACT,  # noqa: ARG002
+        *,
+        dtype: Any,
+        seed: int,  # noqa: ARG002
+        threads: int,  # noqa: ARG002
+    ) -> "OperatorSource":
+        """Return the rows; see :meth:`ConnectivityMatrix.source`."""
+        return OperatorSource(self.operator(graph), dtype)
+
+
+class KatzMatrix(OperatorMatrix):
+    """``X = (I - β A)^-1 β A``; dense.
 
     Parameters
     ----------
@@ -74,21 +95,13 @@ class KatzMatrix(ConnectivityMatrix):
         if self.beta is not None:
             check_number("beta", self.beta, 0, strict=True)
 
-    def source(
-        self,
-        graph: Graph,
-        form: MatrixForm = EXACT,  # noqa: ARG002
-        *,
-        dtype: Any,
-        seed: int = 0,  # noqa: ARG002
-        threads: int | None = None,  # noqa: ARG002
-    ) -> "OperatorSource":
-        """Return the rows; see :meth:`ConnectivityMatrix.source`."""
-        return OperatorSource(katz(graph, self.beta), dtype)
+    def operator(self, graph: Graph) -> LinearOperator:
+        """Return ``(I - β A)^-1 β A``."""
+        return katz(graph, self.beta)
 
 
-class PageRankMatrix(ConnectivityMatrix):
-    """``X = (1 - α) (I - α S)^-1`` with ``S = D^-1 A``. It is dense, with about n² entries.
+class PageRankMatrix(OperatorMatrix):
+    """``X = (1 - α) (I - α S)^-1`` with ``S = D^-1 A``; dense.
 
     Parameters
     ----------
@@ -103,17 +116,9 @@ class PageRankMatrix(ConnectivityMatrix):
         """Raise ParameterError if a parameter is out of range."""
         check_alpha(self.alpha)
 
-    def source(
-        self,
-        graph: Graph,
-        form: MatrixForm = EXACT,  # noqa: ARG002
-        *,
-        dtype: Any,
-        seed: int = 0,  # noqa: ARG002
-        threads: int | None = None,  # noqa: ARG002
-    ) -> "OperatorSource":
-        """Return the rows; see :meth:`ConnectivityMatrix.source`."""
-        return OperatorSource(rooted_pagerank(graph, self.alpha), dtype)
+    def operator(self, graph: Graph) -> LinearOperator:
+        """Return ``(1 - α) (I - α S)^-1``."""
+        return rooted_pagerank(graph, self.alpha)
 
 
 class OperatorSource(MatrixSource):

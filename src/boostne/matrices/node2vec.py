@@ -113,7 +113,7 @@ class Node2VecSource(MatrixSource):
     def with_threads(self, threads: int) -> Self:
         """Return the same rows, with a number of blocks built in parallel."""
         clone = copy(self)
-        clone._threads = threads
+        clone._threads = threads  # noqa: SLF001  a copy of this object
         return clone
 
     def chunk_rows(self) -> int:

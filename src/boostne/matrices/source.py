@@ -128,7 +128,7 @@ class KernelSource(MatrixSource):
     def with_threads(self, threads: int) -> Self:
         """Return the same rows, built by this machine's kernels."""
         clone = copy(self)
-        clone._kernels = get_kernels(threads=threads)
+        clone._kernels = get_kernels(threads=threads)  # noqa: SLF001  a copy of this object
         return clone
 
     @property

@@ -16,14 +16,15 @@ from boostne.validation import check_dtype, check_integer, seed_from
 class ConnectedEmbedder(NodeEmbedder):
     """Validates parameters and removes isolated nodes, whose vectors are zero.
 
-    Subclasses have the parameters ``dimensions``, ``dtype`` and ``random_state``, some also ``threads``, and
-    define ``_embed``.
+    Subclasses define ``_embed``; those with further parameters, such as ``threads``, also ``__init__``.
     """
 
-    dimensions: int
-    dtype: Any
     threads: int | None = None
-    random_state: Any
+
+    def __init__(self, dimensions: int = 128, *, dtype: Any = "float32", random_state: Any = 0) -> None:
+        self.dimensions = dimensions
+        self.dtype = dtype
+        self.random_state = random_state
 
     @abstractmethod
     def _embed(self, graph: Graph, seed: int, progress: ProgressCallback) -> NDArray[Any]:

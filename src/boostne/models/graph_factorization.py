@@ -64,11 +64,6 @@ class GraphFactorization(ConnectedEmbedder):
         paper="Ahmed et al. 2013",
     )
 
-    def __init__(self, dimensions: int = 128, *, dtype: Any = "float32", random_state: Any = 0) -> None:
-        self.dimensions = dimensions
-        self.dtype = dtype
-        self.random_state = random_state
-
     def _embed(self, graph: Graph, seed: int, progress: ProgressCallback) -> NDArray[Any]:
         progress(Progress("eigenvectors", 0.0, f"{self.dimensions} of the adjacency matrix"))
         A = graph.adjacency.astype(np.float64)

@@ -89,14 +89,16 @@ class Node2Vec(WalkEmbedder):
         threads: int | None = None,
         random_state: Any = 0,
     ) -> None:
-        self.dimensions = dimensions
+        super().__init__(
+            dimensions,
+            walks=walks,
+            length=length,
+            window=window,
+            negative=negative,
+            learning_rate=learning_rate,
+            dtype=dtype,
+            threads=threads,
+            random_state=random_state,
+        )
         self.p = p
         self.q = q
-        self.walks = walks
-        self.length = length
-        self.window = window
-        self.negative = negative
-        self.learning_rate = learning_rate
-        self.dtype = dtype
-        self.threads = threads
-        self.random_state = random_state

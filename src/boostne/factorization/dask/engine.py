@@ -72,39 +72,19 @@ class DaskEngine(Engine):
     def load(self, source: MatrixSource, progress: ProgressCallback = silent) -> None:
         """Build X on the workers; see :meth:`Engine.load`."""
         progress(Progress("connectivity", 0.0, "on the workers"))
-        self._shape, self._dtype = source.shape, source.dtype
+        self.shape, self.dtype = source.shape, source.dtype
         self._level = 0
         self._placement = BlockPlacement(self._cluster, source, self._components, self._threads)
         states = self._placement.restore(self._level, self._store)  # workers may have died since
         self._record(states)
         # As the local engine adds them: sequentially here, pairwise after a deflation.
-        self._norm2 = float(sum(np.concatenate([state.norms for state in states]).tolist()))
+        self.norm2 = float(sum(np.concatenate([state.norms for state in states]).tolist()))
 
     def close(self) -> None:
         """Release the futures of the workers."""
         self.__dict__.pop("_placement", None)
         gc.collect()  # tracebacks of timeouts inside Dask hold futures in reference cycles
         self._cluster.close()
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Shape of R."""
-        return self._shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Data type of R."""
-        return self._dtype
-
-    @property
-    def norm2(self) -> float:
-        """Squared norm of R, from the last deflation."""
-        return self._norm2
-
-    @property
-    def nnz(self) -> int:
-        """Number of positive entries of R."""
-        return self._nnz
 
     def start_level(self, V: NDArray[Any]) -> None:
         """Send V to the first worker; see :meth:`Engine.start_level`."""
@@ -191,7 +171,7 @@ class DaskEngine(Engine):
             rows = placed.place.rows
             paths.append(part_path(folder, i))
             ids = self._placement.send(nodes[rows.start : rows.stop], {placed.worker.address})
-            arguments = (store.files, ids, rows.start, widths, self._dtype.name, str(paths[-1].resolve()))
+            arguments = (store.files, ids, rows.start, widths, self.dtype.name, str(paths[-1].resolve()))
             tasks.append(self._placement.submit(placed.worker, worker_block.write_part, *arguments))
         self._placement.results(tasks)
         return paths
@@ -220,5 +200,5 @@ class DaskEngine(Engine):
         self._record(self._placement.restore(self._level, self._store))
 
     def _record(self, states: list[BlockState]) -> None:
-        self._norm2 = float(np.concatenate([state.norms for state in states]).sum())
-        self._nnz = sum(state.nnz for state in states)
+        self.norm2 = float(np.concatenate([state.norms for state in states]).sum())
+        self.nnz = sum(state.nnz for state in states)

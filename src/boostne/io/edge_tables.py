@@ -1,4 +1,4 @@
-"""Tables of edges in Parquet files; tables in text files are edge lists."""
+"""Reading tables of edges from Parquet files."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from boostne.interop import Weight, choose_columns
 from boostne.io.files import open_binary
 
 
-def read_parquet(
+def read_edge_table(
     path: Path,
     *,
     directed: bool | None,

@@ -1,4 +1,4 @@
-"""Adjacency matrices in files: Matrix Market, MATLAB, SciPy. Row ``i`` is node ``i``, counted from 0."""
+"""Reading adjacency matrices from Matrix Market, MATLAB and SciPy files; row ``i`` is node ``i``."""
 
 from io import BytesIO
 from pathlib import Path
@@ -10,8 +10,8 @@ from scipy import sparse
 from boostne.errors import FileFormatError, ParameterError
 from boostne.graph import Duplicates, Graph, SelfLoops
 from boostne.interop import as_graph
-from boostne.io.files import describe, open_binary
-from boostne.io.text import read_bytes
+from boostne.io.delimited_text import read_bytes
+from boostne.io.files import open_binary
 
 _GRAPH_VARIABLES = ("network", "A", "adj", "adjacency", "graph", "W")
 
@@ -20,24 +20,26 @@ def read_mtx(path: Path, *, directed: bool | None, duplicates: Duplicates, self_
     """Read a Matrix Market file."""
     from scipy.io import mminfo, mmread
 
-    # SciPy's reader crashes on zero bytes, on a space at the end of the file and on matrices without rows.
+    # SciPy's reader crashes on zero bytes, trailing white space and matrices without rows.
     raw = read_bytes(path).rstrip() + b"\n"
     rows, columns, *_ = mminfo(BytesIO(raw))
     if rows != columns or not rows:
-        raise FileFormatError(f"{path}: a matrix of {rows} × {columns}; an adjacency matrix is square")
+        raise FileFormatError(f"{path}: an adjacency matrix must be square, got {rows} × {columns}")
     matrix = mmread(BytesIO(raw))
     return as_graph(matrix, directed=directed, duplicates=duplicates, self_loops=self_loops)
 
 
-def read_npz(path: Path, *, directed: bool | None, duplicates: Duplicates, self_loops: SelfLoops) -> Graph:
-    """Read a sparse matrix that ``scipy.sparse.save_npz`` wrote."""
+def read_scipy_npz(
+    path: Path, *, directed: bool | None, duplicates: Duplicates, self_loops: SelfLoops
+) -> Graph:
+    """Read a sparse matrix written by ``scipy.sparse.save_npz``."""
     with open_binary(path) as stream:
         archive = np.load(stream, allow_pickle=False)
         names = getattr(archive, "files", None)
         if names is None or "format" not in names:
             raise FileFormatError(
                 f"{path}: not a matrix written by scipy.sparse.save_npz; "
-                f"it holds {', '.join(map(repr, names)) if names else 'a plain array'}"
+                f"it contains {', '.join(map(repr, names)) if names else 'a plain array'}"
             )
         stream.seek(0)
         matrix = sparse.load_npz(stream)
@@ -67,23 +69,29 @@ def load_mat(path: Path) -> dict[str, Any]:
             content = loadmat(stream)
         except NotImplementedError:
             raise FileFormatError(
-                f"{path}: a MATLAB 7.3 file (HDF5), which cannot be read: save it with save(…, '-v7')"
+                f"{path}: MATLAB 7.3 files (HDF5) are not supported: save it with save(…, '-v7')"
             ) from None
     return {name: value for name, value in content.items() if not name.startswith("__")}
 
 
 def choose_variable(path: Path, variables: dict[str, Any], wanted: str | None, default: str | None) -> Any:
-    """Return the variable asked for, or the default; neither being there is an error that lists all."""
+    """Return the wanted or the default variable; raise an error that lists all variables if there is none."""
     if wanted is not None and wanted not in variables:
-        raise ParameterError(
-            f"variable={wanted!r} is not in the file; it holds {describe(variables) or 'none'}"
-        )
+        raise ParameterError(f"variable={wanted!r} is not in the file; it contains {_describe(variables)}")
     name = wanted or default
     if name is None:
         raise FileFormatError(
-            f"{path}: which variable? It holds {describe(variables) or 'none'}: choose with variable="
+            f"{path}: the variable is ambiguous; the file contains {_describe(variables)}: choose one with variable="
         )
     return variables[name]
+
+
+def _describe(variables: dict[str, Any]) -> str:
+    shapes = {
+        name: " × ".join(map(str, getattr(value, "shape", ()))) or type(value).__name__
+        for name, value in variables.items()
+    }
+    return ", ".join(f"{name!r} ({shape})" for name, shape in shapes.items()) or "no variables"
 
 
 def _graph_variable(variables: dict[str, Any]) -> str | None:
