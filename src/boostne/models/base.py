@@ -108,7 +108,7 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
             If a parameter is a function, because changes to it cannot be detected.
         """
         return {
-            name: _to_json(name, value)
+            name: to_json(name, value)
             for name, value in self.get_params(deep=False).items()
             if name not in self._execution_parameters
         }
@@ -163,12 +163,13 @@ def _methods_with(capability: str) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def _to_json(name: str, value: Any) -> Any:
+def to_json(name: str, value: Any) -> Any:
+    """Return a parameter as a value that JSON can represent; see :meth:`NodeEmbedder.result_parameters`."""
     if name == "dtype":
         return np.dtype(value).name
     if hasattr(value, "get_params"):
         parameters = value.get_params(deep=False)
-        return {"name": type(value).__name__, **{key: _to_json(key, parameters[key]) for key in parameters}}
+        return {"name": type(value).__name__, **{key: to_json(key, parameters[key]) for key in parameters}}
     if hasattr(value, "shape") and np.ndim(value):
         return f"matrix {matrix_sha256(value)}"
     if isinstance(value, np.generic):

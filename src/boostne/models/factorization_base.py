@@ -22,7 +22,7 @@ from boostne.graph import Graph
 from boostne.kernels import available_threads
 from boostne.matrices import ConnectivityMatrix, MatrixForm, as_connectivity
 from boostne.memory import MemoryBudget
-from boostne.models.base import NodeEmbedder
+from boostne.models.base import NodeEmbedder, to_json
 from boostne.progress import Progress, ProgressCallback, silent
 from boostne.validation import check_integer, check_number, seed_from
 
@@ -80,8 +80,9 @@ class FactorizationEmbedder(NodeEmbedder):
         parameters = super().result_parameters()
         if isinstance(self.connectivity, str):
             # A name and an object with the default parameters give the same matrix.
-            named = as_connectivity(self.connectivity, self.window)
-            parameters["connectivity"] = {"name": type(named).__name__, **named.get_params()}
+            parameters["connectivity"] = to_json(
+                "connectivity", as_connectivity(self.connectivity, self.window)
+            )
         del parameters["window"]
         return parameters
 
