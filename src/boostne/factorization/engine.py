@@ -90,7 +90,7 @@ class Engine(ABC):
 
     @abstractmethod
     def revert(self) -> None:
-        """Return to the U and V that were last accepted."""
+        """Return to the U and V that were last accepted, or with which the level started."""
 
     @abstractmethod
     def gram_v(self) -> NDArray[np.float64]:

@@ -41,9 +41,9 @@ class LocalEngine(Engine):
         """Start with U = 0; see :meth:`Engine.start_level`."""
         self._context = ContextFactor(self._kernels, V)
         self._components = V.shape[1]
-        self._U = aligned_empty((self.shape[0], self._context.V.shape[1]), self.dtype)
-        self._U[:] = 0
-        self._accepted_U = aligned_empty(self._U.shape, self.dtype)
+        shape = (self.shape[0], self._context.V.shape[1])
+        self._U, self._accepted_U = (aligned_empty(shape, self.dtype) for _ in range(2))
+        self._U[:] = self._accepted_U[:] = 0
 
     def step(self, inner_sweeps: int) -> PassResult:
         """Run the fused kernel, then HALS on V; see :meth:`Engine.step`."""

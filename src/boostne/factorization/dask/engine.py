@@ -101,21 +101,22 @@ class DaskEngine(Engine):
 
     def accept(self, extrapolation: float) -> None:
         """Send it with the next call to the workers; see :meth:`Engine.accept`."""
+        self._apply_pending()
         self._transition, self._extrapolation = "accept", extrapolation
 
     def revert(self) -> None:
         """Send it with the next call to the workers; see :meth:`Engine.revert`."""
+        self._apply_pending()
         self._transition = "revert"
 
     def gram_v(self) -> NDArray[np.float64]:
         """Return ``V^T V`` after a pending transition; see :meth:`Engine.gram_v`."""
-        if self._transition in ("accept", "revert"):
-            self._gram_v = self._call(worker_rpc.apply_transition, self._stamp())
+        self._apply_pending()
         return self._gram_v
 
     def reseed(self, component: int, values: NDArray[Any]) -> None:
         """Replace a component of V; see :meth:`Engine.reseed`."""
-        self.gram_v()  # a pending transition comes first
+        self._apply_pending()
         self._call(worker_rpc.reseed, TaskStamp(self._level, self._attempt), component, values)
 
     def rescale(self, ratio: NDArray[np.float64]) -> None:
@@ -124,6 +125,7 @@ class DaskEngine(Engine):
 
     def factors(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Store the factors and return them; see :meth:`Engine.factors`. In files they have no rows on the client."""
+        self._apply_pending()
         with self._current_level():
             return self._store.collect(self._placement, self._stamp(), self._components)
 
@@ -180,6 +182,11 @@ class DaskEngine(Engine):
         """Call the first worker about all blocks; see :meth:`BlockPlacement.call`."""
         with self._current_level():
             return self._placement.call(function, *arguments)
+
+    def _apply_pending(self) -> None:
+        """Apply a pending transition now; between passes there is none, so this costs no call."""
+        if self._transition != "none":
+            self._gram_v = self._call(worker_rpc.apply_transition, self._stamp())
 
     def _stamp(self) -> TaskStamp:
         """Return the stamp of a task on the blocks, which carries a pending transition."""
