@@ -46,7 +46,6 @@ class CommonNeighborsMatrix(SparseMatrix):
     """``X = A A``: the number of common neighbors, weighted by both edges."""
 
     def build(self, graph: Graph) -> sparse.csr_array:
-        """Return ``A A``."""
         return common_neighbors(graph)
 
 
@@ -54,7 +53,6 @@ class AdamicAdarMatrix(SparseMatrix):
     """``X = A W A`` with ``W_tt = 1 / Σ_j (A_tj + A_jt)``: common neighbors, those of high degree counting less."""
 
     def build(self, graph: Graph) -> sparse.csr_array:
-        """Return ``A W A``."""
         return adamic_adar(graph)
 
 
@@ -74,7 +72,6 @@ class OperatorMatrix(ConnectivityMatrix):
         seed: int,  # noqa: ARG002
         threads: int,  # noqa: ARG002
     ) -> "OperatorSource":
-        """Return the rows; see :meth:`ConnectivityMatrix.source`."""
         return OperatorSource(self.operator(graph), dtype)
 
 
@@ -91,12 +88,10 @@ class KatzMatrix(OperatorMatrix):
         self.beta = beta
 
     def check(self) -> None:
-        """Raise ParameterError if a parameter is out of range."""
         if self.beta is not None:
             check_number("beta", self.beta, 0, strict=True)
 
     def operator(self, graph: Graph) -> LinearOperator:
-        """Return ``(I - β A)^-1 β A``."""
         return katz(graph, self.beta)
 
 
@@ -113,11 +108,9 @@ class PageRankMatrix(OperatorMatrix):
         self.alpha = alpha
 
     def check(self) -> None:
-        """Raise ParameterError if a parameter is out of range."""
         check_alpha(self.alpha)
 
     def operator(self, graph: Graph) -> LinearOperator:
-        """Return ``(1 - α) (I - α S)^-1``."""
         return rooted_pagerank(graph, self.alpha)
 
 
@@ -149,13 +142,11 @@ class OperatorSource(MatrixSource):
         return full_matrix_bytes(self.shape[0])
 
     def rows(self, rows: range) -> list[RowBlock]:
-        """Return the positive entries of some rows."""
         unit = np.zeros((self.shape[0], len(rows)))
         unit[np.arange(rows.start, rows.stop), np.arange(len(rows))] = 1
         return positive_entries(self._operator.rmatmat(unit).T.astype(self.dtype))
 
     def chunk_rows(self) -> int:
-        """Return how many rows to request at a time."""
         return CHUNK_ROWS
 
     def with_threads(self, threads: int) -> "OperatorSource":  # noqa: ARG002

@@ -96,7 +96,6 @@ class CudaEngine(Engine):
 
     @_explain_out_of_memory
     def load(self, source: MatrixSource, progress: ProgressCallback = silent) -> None:
-        """Build X on the device, or on the host and copy it; see :meth:`Engine.load`."""
         self.shape, self.dtype = source.shape, source.dtype
         self._level = None
         self._blocks = []
@@ -153,7 +152,6 @@ class CudaEngine(Engine):
 
     @_explain_out_of_memory
     def start_level(self, V: NDArray[Any]) -> None:
-        """Copy V to the device; see :meth:`Engine.start_level`. The buffers of the level before are reused."""
         self._components = V.shape[1]
         width = max(MIN_WIDTH, 1 << (self._components - 1).bit_length())
         if self._level is None or self._level.width != width:
@@ -168,28 +166,22 @@ class CudaEngine(Engine):
         return PassResult(summary_u[:-1], summary_v[:-1], float(summary_v[-1].sum()))
 
     def accept(self, extrapolation: float) -> None:
-        """Keep U and extrapolate V; see :meth:`Engine.accept`."""
         self._current.accept(extrapolation)
 
     def revert(self) -> None:
-        """Copy back what was accepted; see :meth:`Engine.revert`."""
         self._current.revert()
 
     def gram_v(self) -> NDArray[np.float64]:
-        """Copy ``V^T V`` from the device; see :meth:`Engine.gram_v`."""
         return host_copy(self._current.summaries[1])[:-1]
 
     def reseed(self, component: int, values: NDArray[Any]) -> None:
-        """Overwrite a column of V; see :meth:`Engine.reseed`."""
         self._current.V[:, component] = torch.from_numpy(values).to(self._device)
 
     def rescale(self, ratio: NDArray[np.float64]) -> None:
-        """Scale U and V in place; see :meth:`Engine.rescale`."""
         for factor, scale in ((self._current.U, ratio), (self._current.V, inverse_ratio(ratio))):
             factor.mul_(torch.from_numpy(scale.astype(self.dtype)).to(self._device))
 
     def factors(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Copy the factors to the host; see :meth:`Engine.factors`."""
         U, V = self._current.U, self._current.V
         return host_copy(U[:, : self._components]), host_copy(V[:, : self._components])
 
@@ -205,7 +197,6 @@ class CudaEngine(Engine):
         self._record()
 
     def replay(self, U: NDArray[Any], V: NDArray[Any]) -> None:
-        """Start a level and end it with these factors; see :meth:`Engine.replay`."""
         self.start_level(V)
         self._current.U[:, : U.shape[1]] = torch.from_numpy(U)
         self.deflate()

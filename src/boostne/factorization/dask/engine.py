@@ -70,7 +70,6 @@ class DaskEngine(Engine):
         return matrix.requested_form or matrix.plan(graph, work, MemoryBudget(total, 0, None))
 
     def load(self, source: MatrixSource, progress: ProgressCallback = silent) -> None:
-        """Build X on the workers; see :meth:`Engine.load`."""
         progress(Progress("connectivity", 0.0, "on the workers"))
         self.shape, self.dtype = source.shape, source.dtype
         self._level = 0
@@ -87,14 +86,12 @@ class DaskEngine(Engine):
         self._cluster.close()
 
     def start_level(self, V: NDArray[Any]) -> None:
-        """Send V to the first worker; see :meth:`Engine.start_level`."""
         self._attempt += 1
         stamp = TaskStamp(self._level, self._attempt)
         self._gram_v: NDArray[np.float64] = self._call(worker_rpc.start_level, stamp, V)
         self._transition = "start"
 
     def step(self, inner_sweeps: int) -> PassResult:
-        """Have the workers run the pass and the first of them update V; see :meth:`Engine.step`."""
         result: PassResult = self._call(worker_rpc.run_pass, self._stamp(), inner_sweeps)
         self._gram_v = result.gram_v
         return result
@@ -105,22 +102,18 @@ class DaskEngine(Engine):
         self._transition, self._extrapolation = "accept", extrapolation
 
     def revert(self) -> None:
-        """Send it with the next call to the workers; see :meth:`Engine.revert`."""
         self._apply_pending()
         self._transition = "revert"
 
     def gram_v(self) -> NDArray[np.float64]:
-        """Return ``V^T V`` after a pending transition; see :meth:`Engine.gram_v`."""
         self._apply_pending()
         return self._gram_v
 
     def reseed(self, component: int, values: NDArray[Any]) -> None:
-        """Replace a component of V; see :meth:`Engine.reseed`."""
         self._apply_pending()
         self._call(worker_rpc.reseed, TaskStamp(self._level, self._attempt), component, values)
 
     def rescale(self, ratio: NDArray[np.float64]) -> None:
-        """Scale U on the workers, and V; see :meth:`Engine.rescale`."""
         self._call(worker_rpc.rescale, self._stamp(), ratio)
 
     def factors(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -130,7 +123,6 @@ class DaskEngine(Engine):
             return self._store.collect(self._placement, self._stamp(), self._components)
 
     def deflate(self) -> None:
-        """Deflate every block on its worker; see :meth:`Engine.deflate`."""
         stamp = self._stamp()
         self._level += 1
         try:
@@ -141,7 +133,6 @@ class DaskEngine(Engine):
         self._store.release()
 
     def replay(self, U: NDArray[Any], V: NDArray[Any]) -> None:
-        """Subtract a level from every block as after a loss; see :meth:`Engine.replay`."""
         self._level += 1
         self._record(self._placement.restore(self._level, ClientFactorStore(lambda _: (U, V))))
 

@@ -81,7 +81,6 @@ class NativeKernels(Kernels):
         return self._scratch
 
     def stripe(self, indptr: NDArray[np.int64], R: ColumnBlockedCSR) -> None:
-        """Sort entries by strips of columns."""
         entries = R.packed_indices, R.data, R.starts
         self._call_typed(
             "stripe", R.data.dtype, len(R.rows) - 1, R.rows, R.n_strips, R.bits, indptr, *entries
@@ -90,7 +89,6 @@ class NativeKernels(Kernels):
     def sweep(
         self, R: Residual, V: Array, gram_v: DoubleArray, U: Array, *, inner: int
     ) -> tuple[list[PartialSum], DoubleArray]:
-        """Update U and compute ``R^T U``."""
         n_columns, width = V.shape
         nodes = tree_nodes(R.first_shard, R.n_shards)
         sums = aligned_empty((len(nodes) * n_columns, width), V.dtype)
@@ -105,7 +103,6 @@ class NativeKernels(Kernels):
         return [PartialSum(*node, sums[i * n_columns :][:n_columns]) for i, node in enumerate(nodes)], grams
 
     def hals(self, V: Array, C: Array, gram_u: DoubleArray, *, inner: int) -> tuple[DoubleArray, float]:
-        """Update V."""
         n_rows, width = V.shape
         gram_v, product = np.empty((width, width)), np.empty(1)
         self._call_typed(
@@ -114,27 +111,23 @@ class NativeKernels(Kernels):
         return gram_v, float(product[0])
 
     def extrapolate(self, V: Array, W: Array, step: float) -> DoubleArray:
-        """Extrapolate from W through V."""
         n_rows, width = V.shape
         gram_w = np.empty((width, width))
         self._call_typed("extrapolate", V.dtype, _n_chunks(n_rows), n_rows, width, step, V, W, gram_w)
         return gram_w
 
     def deflate(self, R: Residual, U: Array, V: Array) -> DoubleArray:
-        """Subtract ``U V^T`` from R."""
         norms = np.empty(R.n_shards)
         name, matrix = _residual("deflate", R)
         self._call_typed(name, V.dtype, *matrix, V.shape[1], U, V, norms)
         return norms
 
     def walk_columns(self, graph: TransitionGraph, scale: Array, window: int, columns: range) -> SparseRows:
-        """Compute columns of the DeepWalk matrix."""
         return self._walk_rows("walk_columns", graph, columns, scale, window)
 
     def step_rows(
         self, graph: TransitionGraph, scales: tuple[Array, Array], steps: int, rows: range
     ) -> SparseRows:
-        """Compute rows of a GraRep matrix."""
         return self._walk_rows("step_rows", graph, rows, *scales, steps)
 
     def _walk_rows(self, name: str, graph: TransitionGraph, rows: range, *arguments: Any) -> SparseRows:
@@ -153,7 +146,6 @@ class NativeKernels(Kernels):
     def push_rows(
         self, graph: PushGraph, *, factor: float, epsilon: float, window: int, cap: int, rows: range
     ) -> PushedRows:
-        """Compute rows of the DeepWalk matrix by forward push."""
         dtype = graph.inverse_degree.dtype
         counts, dropped = np.empty(len(rows), np.int64), np.empty(len(rows))
         columns, values = np.empty(len(rows) * cap, np.int32), np.empty(len(rows) * cap, dtype)
@@ -168,7 +160,6 @@ class NativeKernels(Kernels):
     def communities(
         self, graph: CSRGraph, *, max_size: int, max_rounds: int, tolerated_changes: int
     ) -> IndexArray:
-        """Find communities by label propagation."""
         labels = np.empty(graph.n, np.int32)
         self._call(
             "communities", graph.n, graph.indptr, graph.indices, graph.weights, max_size, max_rounds,
@@ -179,7 +170,6 @@ class NativeKernels(Kernels):
     def random_walks(
         self, graph: WalkGraph, starts: IndexArray, length: int, *, p: float, q: float, seed: int, first: int
     ) -> IndexArray:
-        """Generate random walks."""
         walks = np.empty((len(starts), length), np.int32)
         self._call(
             "random_walks", self.threads, len(starts), length, graph.indptr, graph.indices, graph.cumulative, starts,
@@ -190,13 +180,11 @@ class NativeKernels(Kernels):
     def train_walks(
         self, model: SkipGram, walks: IndexArray, *, window: int, rates: tuple[float, float], seed: int
     ) -> None:
-        """Train a skip-gram model on walks."""
         self._train("train_walks", model, rates, seed, walks, *walks.shape, window)
 
     def train_edges(
         self, model: SkipGram, edges: Edges, samples: int, *, rates: tuple[float, float], seed: int
     ) -> None:
-        """Train a skip-gram model on edges."""
         table = (edges.table.threshold, edges.table.alias) if edges.table else (None, None)
         source = edges.source, edges.target, *table, len(edges.source), samples
         self._train("train_edges", model, rates, seed, *source)
@@ -209,11 +197,9 @@ class NativeKernels(Kernels):
         )  # fmt: skip
 
     def product(self, R: ShardedCSR, V: DoubleArray) -> DoubleArray:
-        """Compute ``R V``."""
         return self._product(R, V, gram=False)
 
     def gram_product(self, R: ShardedCSR, V: DoubleArray) -> DoubleArray:
-        """Compute ``R^T R V``."""
         return self._product(R, V, gram=True)
 
     def _product(self, R: ShardedCSR, V: DoubleArray, *, gram: bool) -> DoubleArray:
