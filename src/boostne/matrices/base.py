@@ -161,6 +161,15 @@ def nonnegative_csr(matrix: Any, graph: Graph, dtype: Any) -> sparse.csr_array:
     return X
 
 
+def check_entries(n_entries: int, work: Workload, budget: MemoryBudget, remedy: str) -> None:
+    """Raise MemoryLimitError unless a fit through X with about ``n_entries`` entries stays within a memory budget."""
+    budget.check(
+        work.peak_bytes(n_entries),
+        f"embedding {work.n_nodes:,} nodes through X with about {n_entries:,} entries",
+        remedy,
+    )
+
+
 def sample_rows(
     source: MatrixSource, size: int, blocks: int, *, growth: float = 1.0, build_bytes: int = 0
 ) -> RowSample:

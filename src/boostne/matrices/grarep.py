@@ -14,7 +14,7 @@ from boostne.graph import Graph
 from boostne.kernels import Kernels, get_kernels
 from boostne.kernels.layout import chunk_columns
 from boostne.matrices.adjacency import transition, transition_graph
-from boostne.matrices.base import EXACT, ConnectivityMatrix, MatrixForm, RowSample, sample_rows
+from boostne.matrices.base import EXACT, ConnectivityMatrix, MatrixForm, RowSample, check_entries, sample_rows
 from boostne.matrices.csr_builder import RowBlock, one_block_per_row
 from boostne.matrices.source import KernelSource
 from boostne.memory import MemoryBudget
@@ -55,12 +55,8 @@ class GraRepMatrix(ConnectivityMatrix):
         return StepSource(graph, self.window, shift=shift, dtype=dtype, kernels=kernels)
 
     def plan(self, graph: Graph, work: Workload, budget: MemoryBudget) -> MatrixForm:
-        n_entries = self.sample(graph, EXACT, work).n_entries
-        budget.check(
-            work.peak_bytes(n_entries),
-            f"embedding {work.n_nodes:,} nodes through X with about {n_entries:,} entries",
-            "Lower window or dimensions, or choose a sparser connectivity such as 'adjacency'.",
-        )
+        remedy = "Lower window or dimensions, or choose a sparser connectivity such as 'adjacency'."
+        check_entries(self.sample(graph, EXACT, work).n_entries, work, budget, remedy)
         return EXACT
 
     def sample(self, graph: Graph, form: MatrixForm, work: Workload) -> RowSample:

@@ -22,15 +22,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
-from boostne.budget import full_matrix_bytes
+from boostne.budget import Workload, full_matrix_bytes
 from boostne.eigensolvers import Product, block_product, truncated_svd
 from boostne.errors import ParameterError
 from boostne.graph import Graph
 from boostne.matrices.adjacency import reciprocal, transition
-from boostne.matrices.base import EXACT, ConnectivityMatrix, MatrixForm, SparseMatrix
+from boostne.matrices.base import EXACT, ConnectivityMatrix, MatrixForm, SparseMatrix, check_entries
 from boostne.matrices.csr_builder import RowBlock, positive_entries
 from boostne.matrices.source import CSRSource, MatrixSource
-from boostne.memory import check_memory
+from boostne.memory import MemoryBudget, check_memory
 from boostne.validation import check_choice, check_number
 
 Similarity = Literal["katz", "pagerank", "common-neighbors", "adamic-adar"]
@@ -40,6 +40,7 @@ SERIES_TOLERANCE = 1e-12  # bound on the largest row or column sum of B^k
 MAX_TERMS = 10_000
 DIVERGENCE = 1e12  # row sums of B^k this large will not decrease again
 CHUNK_ROWS = 64  # rows of an operator that are computed together
+SPARSER = "Use connectivity='adamic-adar', which is sparse, or the method HOPE, which needs no entries."
 
 
 class CommonNeighborsMatrix(SparseMatrix):
@@ -73,6 +74,10 @@ class OperatorMatrix(ConnectivityMatrix):
         threads: int,  # noqa: ARG002
     ) -> "OperatorSource":
         return OperatorSource(self.operator(graph), dtype)
+
+    def plan(self, graph: Graph, work: Workload, budget: MemoryBudget) -> MatrixForm:  # noqa: ARG002
+        check_entries(work.n_nodes**2, work, budget, SPARSER)
+        return EXACT
 
 
 class KatzMatrix(OperatorMatrix):
@@ -130,7 +135,7 @@ class OperatorSource(MatrixSource):
         check_memory(
             self.nbytes,
             f"{self.shape[0] ** 2:,} entries of this connectivity matrix",
-            "Use connectivity='adamic-adar', which is sparse, or the method HOPE, which needs no entries.",
+            SPARSER,
         )
 
     def __reduce__(self) -> Any:

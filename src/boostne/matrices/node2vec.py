@@ -23,14 +23,14 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, gmres, splu
 from threadpoolctl import threadpool_limits
 
-from boostne.budget import edge_chain_bytes
+from boostne.budget import Workload, edge_chain_bytes
 from boostne.errors import ParameterError
 from boostne.graph import Graph
 from boostne.matrices.adjacency import reciprocal, transition
-from boostne.matrices.base import EXACT, ConnectivityMatrix, MatrixForm
+from boostne.matrices.base import EXACT, ConnectivityMatrix, MatrixForm, check_entries, sample_rows
 from boostne.matrices.csr_builder import RowBlock, blocks_in_order, log_above_one
 from boostne.matrices.source import MatrixSource
-from boostne.memory import check_memory
+from boostne.memory import MemoryBudget, check_memory
 from boostne.validation import check_integer, check_number
 
 BLOCK_BYTES = 1 << 24  # size of the dense columns that one thread holds
@@ -39,6 +39,8 @@ MAX_OPERATIONS = 1e12  # multiplications; about ten minutes on two cores
 PRECISION = 1e-13  # of Y, which sums to 1
 RESTART = 100  # GMRES iterations between restarts
 MAX_RESTARTS = 100
+SAMPLED_ROWS, SAMPLED_BLOCKS = 16, 4
+SMALLER = "Use connectivity='deepwalk', which is this matrix for p = q = 1, or a smaller part of the graph."
 
 
 class Node2VecMatrix(ConnectivityMatrix):
@@ -77,6 +79,14 @@ class Node2VecMatrix(ConnectivityMatrix):
         check_size(graph, self.window)
         chain = EdgeChain(graph, p=self.p, q=self.q)
         return Node2VecSource(chain, window=self.window, negative=self.negative, dtype=dtype, threads=threads)
+
+    def plan(self, graph: Graph, work: Workload, budget: MemoryBudget) -> MatrixForm:
+        # If even a full X fits, a sample would cost more time than it saves.
+        if not budget.fits(work.peak_bytes(work.n_nodes**2)):
+            source = self.source(graph, dtype=work.dtype, threads=work.threads)
+            n_entries = sample_rows(source, SAMPLED_ROWS, SAMPLED_BLOCKS).n_entries
+            check_entries(n_entries, work, budget, f"Lower dimensions. {SMALLER}")
+        return EXACT
 
 
 class Node2VecSource(MatrixSource):
@@ -262,13 +272,10 @@ def check_size(graph: Graph, window: int) -> None:
     A = graph.adjacency
     degrees = np.diff(A.indptr).astype(np.int64)
     common = int(np.minimum(np.repeat(degrees, degrees), degrees[A.indices]).sum())
-    remedy = (
-        "Use connectivity='deepwalk', which is this matrix for p = q = 1, or a smaller part of the graph."
-    )
-    check_memory(edge_chain_bytes(common), f"node2vec's exact matrix for {A.nnz:,} directed edges", remedy)
+    check_memory(edge_chain_bytes(common), f"node2vec's exact matrix for {A.nnz:,} directed edges", SMALLER)
     operations = 2.0 * window * graph.n_nodes * common
     if operations > MAX_OPERATIONS:
         raise ParameterError(
             f"connectivity='node2vec' is exact and meant for small graphs: the {A.nnz:,} directed edges of this one "
-            f"have up to {common:,} common neighbors, which takes about {operations:.0e} operations. {remedy}"
+            f"have up to {common:,} common neighbors, which takes about {operations:.0e} operations. {SMALLER}"
         )
