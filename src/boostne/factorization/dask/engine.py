@@ -75,10 +75,7 @@ class DaskEngine(Engine):
         self._shape, self._dtype = source.shape, source.dtype
         self._level = 0
         self._placement = BlockPlacement(self._cluster, source, self._components, self._threads)
-        states = self._placement.restore(self._level, self._store)  # workers may have died since
-        self._record(states)
-        # As the local engine adds them: sequentially here, pairwise after a deflation.
-        self._norm2 = float(sum(np.concatenate([state.norms for state in states]).tolist()))
+        self._restore()  # workers may have died since
 
     def close(self) -> None:
         """Release the futures of the workers."""
@@ -227,5 +224,7 @@ class DaskEngine(Engine):
         self._record(self._placement.restore(self._level, self._store))
 
     def _record(self, states: list[BlockState]) -> None:
-        self._norm2 = float(np.concatenate([state.norms for state in states]).sum())
+        norms = np.concatenate([state.norms for state in states])
+        # As the local engine adds them: sequentially after loading, pairwise after a deflation.
+        self._norm2 = float(norms.sum() if self._level else sum(norms.tolist()))
         self._nnz = sum(state.nnz for state in states)
