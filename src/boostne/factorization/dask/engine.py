@@ -159,8 +159,13 @@ class DaskEngine(Engine):
 
     def replay(self, U: NDArray[Any], V: NDArray[Any]) -> None:
         """Subtract a level from every block as after a loss; see :meth:`Engine.replay`."""
+        if not isinstance(self._store, ClientFactorStore):
+            raise TypeError("levels are replayed from factors on the client; this engine stores them in files")
+        # Blocks that are lost now are rebuilt from X and need the levels before this one, too.
+        self._store.current = self._level, (U, V)
         self._level += 1
-        self._record(self._placement.restore(self._level, ClientFactorStore(lambda _: (U, V))))
+        self._restore()
+        self._store.release()
 
     def write_parts(self, folder: Path, nodes: NDArray[Any], levels: int) -> list[Path]:
         """Have each worker write the vectors of its rows as a Parquet file, from the files of all levels.
