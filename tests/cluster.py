@@ -1,33 +1,35 @@
-"""Real Dask processes over TCP, for the tests: started here, killed here, none left behind."""
+"""Dask clusters of real processes over TCP, for tests: started here, killed here, none left behind."""
 
 import json
 import os
 import subprocess
-import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
+from tests.processes import start_python
 
-class Processes:
-    """A scheduler and its workers, each a process of its own and without a nanny."""
+from boostne.factorization.dask.cluster import connect
 
-    def __init__(self, folder, workers):
+START_SECONDS = 60
+
+
+class ProcessCluster:
+    """A scheduler and its workers, each in its own process, without a nanny that would restart them."""
+
+    def __init__(self, folder, n_workers):
         self._folder = Path(folder)
         self._file = self._folder / "scheduler.json"
-        self.scheduler = self._start(
-            "scheduler",
-            "--port",
-            "0",
-            "--host",
-            "127.0.0.1",
-            "--no-dashboard",
-            "--scheduler-file",
-            self._file,
-        )
+        options = ("--port", "0", "--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", self._file)
+        self.scheduler = self._start("scheduler", *options)
         self.workers = {}
-        self.address = self._wait_for_address()
-        for _ in range(workers):
-            self.add_worker()
+        try:
+            self.address = self._wait_for_address()
+            for _ in range(n_workers):
+                self.add_worker()
+        except BaseException:
+            self.stop()
+            raise
 
     def add_worker(self, *options, **environment):
         """Start a worker; returns its name."""
@@ -39,34 +41,60 @@ class Processes:
         return name
 
     def kill(self, name):
-        """Kill a worker as a machine that loses power would be killed."""
+        """Kill a worker, as a power failure would."""
         worker = self.workers.pop(name)
         worker.kill()
         worker.wait()
 
     def stop(self):
+        """Kill every process and wait for its end."""
         for process in [*self.workers.values(), self.scheduler]:
             process.kill()
         for process in [*self.workers.values(), self.scheduler]:
             process.wait()
 
     def log(self, name):
+        """Return the output of a worker, or of the scheduler."""
         return (self._folder / f"{name}.log").read_text()
 
     def _start(self, *command, log="scheduler", **environment):
         with (self._folder / f"{log}.log").open("w") as output:
-            return subprocess.Popen(
-                [sys.executable, "-m", "dask", *map(str, command)],
+            return start_python(
+                "-m",
+                "dask",
+                *command,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, **environment},
                 cwd=self._folder,
             )
 
-    def _wait_for_address(self, seconds=60):
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
+    def _wait_for_address(self):
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline and self.scheduler.poll() is None:
             if self._file.exists() and (text := self._file.read_text()):
                 return json.loads(text)["address"]
             time.sleep(0.1)
         raise TimeoutError(self.log("scheduler"))
+
+
+@contextmanager
+def process_cluster(folder, n_workers):
+    """Yield a :class:`ProcessCluster` and stop it at the end."""
+    cluster = ProcessCluster(folder, n_workers)
+    try:
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+@contextmanager
+def client_of(cluster):
+    """Yield a client that sees all workers of a :class:`ProcessCluster`."""
+    client = connect(cluster.address)
+    try:
+        if cluster.workers:
+            client.wait_for_workers(len(cluster.workers), timeout=START_SECONDS)
+        yield client
+    finally:
+        client.close()

@@ -74,10 +74,7 @@ class DaskEngine(Engine):
         self.shape, self.dtype = source.shape, source.dtype
         self._level = 0
         self._placement = BlockPlacement(self._cluster, source, self._components, self._threads)
-        states = self._placement.restore(self._level, self._store)  # workers may have died since
-        self._record(states)
-        # As the local engine adds them: sequentially here, pairwise after a deflation.
-        self.norm2 = float(sum(np.concatenate([state.norms for state in states]).tolist()))
+        self._restore()  # workers may have died since
 
     def close(self) -> None:
         """Release the futures of the workers."""
@@ -133,8 +130,13 @@ class DaskEngine(Engine):
         self._store.release()
 
     def replay(self, U: NDArray[Any], V: NDArray[Any]) -> None:
+        if not isinstance(self._store, ClientFactorStore):
+            raise TypeError("levels are replayed from factors on the client; this engine stores them in files")
+        # Blocks that are lost now are rebuilt from X and need the levels before this one, too.
+        self._store.current = self._level, (U, V)
         self._level += 1
-        self._record(self._placement.restore(self._level, ClientFactorStore(lambda _: (U, V))))
+        self._restore()
+        self._store.release()
 
     def write_parts(self, folder: Path, nodes: NDArray[Any], levels: int) -> list[Path]:
         """Have each worker write the vectors of its rows as a Parquet file, from the files of all levels.
@@ -198,5 +200,7 @@ class DaskEngine(Engine):
         self._record(self._placement.restore(self._level, self._store))
 
     def _record(self, states: list[BlockState]) -> None:
-        self.norm2 = float(np.concatenate([state.norms for state in states]).sum())
+        norms = np.concatenate([state.norms for state in states])
+        # As the local engine adds them: sequentially after loading, pairwise after a deflation.
+        self.norm2 = float(norms.sum() if self._level else sum(norms.tolist()))
         self.nnz = sum(state.nnz for state in states)

@@ -1,0 +1,40 @@
+"""Python processes for tests that die with the test run, even if that is killed by a signal.
+
+A process started here has a pipe from its parent as standard input and exits when the pipe closes, which the operating
+system does for a parent that was killed, on every platform.
+"""
+
+import os
+import runpy
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+
+def start_python(*arguments, **options):
+    """Start ``python -m module …`` or ``python -c code …``; options are those of Popen."""
+    command = [sys.executable, str(Path(__file__).resolve()), *map(str, arguments)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, **options)
+
+
+def _exit_with_parent():
+    # Not through sys.stdin, whose lock a daemon thread would still hold when the interpreter shuts down.
+    while os.read(0, 1024):
+        pass
+    os._exit(1)
+
+
+def _main():
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
+    _, kind, what, *arguments = sys.argv
+    sys.path[0] = ""  # as for python itself, rather than the folder of this file
+    sys.argv = [what, *arguments]
+    if kind == "-m":
+        runpy.run_module(what, run_name="__main__", alter_sys=True)
+    else:
+        exec(compile(what, "<string>", "exec"), {"__name__": "__main__"})
+
+
+if __name__ == "__main__":
+    _main()
