@@ -54,18 +54,7 @@ class Dataset:
 
 
 class DatasetInfo(NamedTuple):
-    """Description of a data set.
-
-    Attributes
-    ----------
-    name : str
-    nodes, edges, classes : int
-        Size of the graph and number of distinct labels.
-    source : str
-        Origin of the data; a GitHub repository and commit for downloads.
-    present : bool
-        Whether the data set can be loaded without a download.
-    """
+    """Size and origin of a data set, and whether it is ``present``: available without a download."""
 
     name: str
     nodes: int

@@ -67,7 +67,7 @@ def canonical_csr(matrix: Any) -> sparse.csr_array:
             "for a table of edges use Graph.from_edges(source, target)"
         )
     if matrix.dtype.kind not in "biuf":
-        raise GraphError(f"an adjacency matrix must hold real numbers, got dtype {matrix.dtype}")
+        raise GraphError(f"an adjacency matrix must contain real numbers, got dtype {matrix.dtype}")
     # Convert dense matrices first: SciPy supports neither float16 nor non-native byte order.
     csr = checked_csr(matrix if sparse.issparse(matrix) else _as_float(matrix))
     csr.sum_duplicates()
@@ -177,12 +177,9 @@ def edges_to_csr(
         rows, columns, weights = rows[stored], columns[stored], weights[stored]
     if mirrored:
         # The mirror images come first, so that each row of the result is sorted.
-        off_diagonal = rows != columns
-        rows, columns = (
-            np.concatenate([columns[off_diagonal], rows]),
-            np.concatenate([rows[off_diagonal], columns]),
-        )
-        weights = np.concatenate([weights[off_diagonal], weights])
+        off = rows != columns
+        rows, columns = np.concatenate([columns[off], rows]), np.concatenate([rows[off], columns])
+        weights = np.concatenate([weights[off], weights])
     index = _index_dtype(len(rows), n)
     coordinates = (rows.astype(index), columns.astype(index))
     return sparse.coo_array((weights, coordinates), shape=(n, n)).tocsr()

@@ -73,13 +73,10 @@ class Graph:
             raise GraphError(f"the adjacency has {n} rows but {len(ids)} node ids were given")
         _check_unique(ids)
         _check_weights(matrix.data, ids, lambda k: entry_position(matrix, k))
-        if not directed:
-            symmetric = symmetrize(matrix)
-            if symmetric is None and directed is not None:
-                raise _not_symmetric(matrix, ids)
-            directed = symmetric is None
-            matrix = matrix if symmetric is None else symmetric
-        self._store(matrix, ids, directed=bool(directed))
+        symmetric = None if directed else symmetrize(matrix)
+        if symmetric is None and not (directed or directed is None):
+            raise _not_symmetric(matrix, ids)
+        self._store(matrix if symmetric is None else symmetric, ids, directed=symmetric is None)
 
     @classmethod
     def _from_canonical(cls, adjacency: sparse.csr_array, nodes: NDArray[Any], *, directed: bool) -> "Graph":
@@ -347,7 +344,7 @@ def _check_edges(
     for name, ends in (("source", u), ("target", v)):
         if len(ends) and (ends.min() < 0 or ends.max() >= len(ids)):
             outside = ends[(ends < 0) | (ends >= len(ids))][0]
-            raise GraphError(f"{name} must hold positions in the {len(ids)} nodes, got {outside}")
+            raise GraphError(f"{name} must contain positions in the {len(ids)} nodes, got {outside}")
     if weights is not None:
         _check_weights(weights, ids, lambda k: (int(u[k]), int(v[k])))
 

@@ -1,7 +1,7 @@
 """Conversion of other libraries' graphs, matrices, tables and edge lists to :class:`~boostne.graph.Graph`."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,14 @@ class Columns(NamedTuple):
     source: str
     target: str
     weight: str | None
+
+
+class EdgeOptions(TypedDict):
+    """Parameters of :func:`as_graph` that apply to every kind of object."""
+
+    directed: bool | None
+    duplicates: Duplicates
+    self_loops: SelfLoops
 
 
 class _Options(NamedTuple):

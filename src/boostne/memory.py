@@ -59,14 +59,8 @@ def format_bytes(size: float) -> str:
 def parse_bytes(name: str, size: Any) -> int:
     """Convert a size such as "2GB" or "750 MiB", or a number of bytes, to bytes.
 
-    kB, MB, GB, … are powers of 1000; KiB, MiB, GiB, … are powers of 1024. Case does not matter.
-
-    Parameters
-    ----------
-    name
-        Name of the parameter, for the error message.
-    size
-        A string or a positive number.
+    kB, MB, GB, … are powers of 1000; KiB, MiB, GiB, … are powers of 1024. Case does not matter. ``name`` is the name
+    of the parameter in error messages.
 
     Examples
     --------
@@ -102,13 +96,7 @@ class MemoryBudget:
 
     @classmethod
     def within(cls, limit: Any = None) -> "MemoryBudget":
-        """Return the budget of this process under ``limit``; by default, 80 % of the available memory.
-
-        Parameters
-        ----------
-        limit
-            Upper bound on the memory held by this process, as for :func:`parse_bytes`.
-        """
+        """Return the budget of this process under ``limit``; by default, 80 % of the available memory."""
         available, held = available_memory(), resident_memory()
         if limit is None:
             return cls(None if available is None else int(_SHARE * available), held, None)

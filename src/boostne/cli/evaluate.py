@@ -46,7 +46,7 @@ EVALUATION_OPTIONS = (
         help="How labels are predicted, see above; top-k uses the true number of labels of each test node.",
     ),
     _parameter(
-        ["--n-jobs"],
+        ["--threads"],
         type=int,
         metavar="N",
         help="Number of threads; the scores do not depend on it. By default all cores.",

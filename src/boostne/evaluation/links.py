@@ -41,7 +41,9 @@ OPERATORS = {
     "l1": "logistic regression on |x_u - x_v|",
     "l2": "logistic regression on |x_u - x_v|²",
 }
-CLASSIFIER = "logistic regression, liblinear, L2, C = 1, on standardized features; for the learned operators"
+LINK_CLASSIFIER = (
+    "logistic regression, liblinear, L2, C = 1, on standardized features; for the learned operators"
+)
 _LEARNED = ("hadamard", "average", "l1", "l2")
 # More do not improve a logistic regression with a few hundred weights, and their features take memory.
 _MAX_TRAINING_EDGES = 100_000
@@ -190,7 +192,7 @@ class LinkEvaluation(Scores):
             "nodes": self.n_nodes,
             "edges": self.n_edges,
             "graph_sha256": self.graph_sha256,
-            "classifier": CLASSIFIER,
+            "classifier": LINK_CLASSIFIER,
             "versions": versions(),
             "summary": [
                 {"operator": operator, "score": OPERATORS[operator]}

@@ -40,11 +40,21 @@ class Engine(ABC):
     ----------
     name : str
         Name of the engine, as in ``BoostNE(engine=…)``.
+    shape, dtype
+        Of R, once X is loaded.
+    norm2 : float
+        Squared Frobenius norm of R, summed in float64.
+    nnz : int
+        Number of positive entries of R.
     dropped_mass : ndarray or None
         Share of each node's walks that a pruned X lacks; None if X is not pruned or was built elsewhere.
     """
 
     name: str
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    norm2: float
+    nnz: int
     dropped_mass: NDArray[np.float64] | None = None
 
     def plan(
@@ -66,26 +76,6 @@ class Engine(ABC):
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    @property
-    @abstractmethod
-    def shape(self) -> tuple[int, int]:
-        """Shape of R."""
-
-    @property
-    @abstractmethod
-    def dtype(self) -> np.dtype[Any]:
-        """Data type of R and of the factors."""
-
-    @property
-    @abstractmethod
-    def norm2(self) -> float:
-        """Squared Frobenius norm of R, summed in float64."""
-
-    @property
-    @abstractmethod
-    def nnz(self) -> int:
-        """Number of positive entries of R."""
-
     @abstractmethod
     def start_level(self, V: NDArray[Any]) -> None:
         """Start a level from this V (columns of R by components) and U = 0."""
@@ -100,7 +90,7 @@ class Engine(ABC):
 
     @abstractmethod
     def revert(self) -> None:
-        """Return to the U and V that were last accepted."""
+        """Return to the U and V that were last accepted, or with which the level started."""
 
     @abstractmethod
     def gram_v(self) -> NDArray[np.float64]:

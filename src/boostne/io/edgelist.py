@@ -81,13 +81,9 @@ def read_adjlist(
     ids, (heads, tails) = encode_text_ids(
         [row[0] for row in rows], [node for row in rows for node in row[1:]]
     )
+    heads = np.repeat(heads, counts)
     return Graph.from_indices(
-        ids,
-        np.repeat(heads, counts),
-        tails,
-        directed=bool(directed),
-        duplicates=duplicates,
-        self_loops=self_loops,
+        ids, heads, tails, directed=bool(directed), duplicates=duplicates, self_loops=self_loops
     )
 
 

@@ -2,21 +2,21 @@
 
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from scipy import sparse
 
 from boostne.errors import FileFormatError, ParameterError
-from boostne.graph import Duplicates, Graph, SelfLoops
-from boostne.interop import as_graph
+from boostne.graph import Graph
+from boostne.interop import EdgeOptions, as_graph
 from boostne.io.delimited_text import read_bytes
 from boostne.io.files import open_binary
 
 _GRAPH_VARIABLES = ("network", "A", "adj", "adjacency", "graph", "W")
 
 
-def read_mtx(path: Path, *, directed: bool | None, duplicates: Duplicates, self_loops: SelfLoops) -> Graph:
+def read_mtx(path: Path, **options: Unpack[EdgeOptions]) -> Graph:
     """Read a Matrix Market file."""
     from scipy.io import mminfo, mmread
 
@@ -25,13 +25,10 @@ def read_mtx(path: Path, *, directed: bool | None, duplicates: Duplicates, self_
     rows, columns, *_ = mminfo(BytesIO(raw))
     if rows != columns or not rows:
         raise FileFormatError(f"{path}: an adjacency matrix must be square, got {rows} × {columns}")
-    matrix = mmread(BytesIO(raw))
-    return as_graph(matrix, directed=directed, duplicates=duplicates, self_loops=self_loops)
+    return as_graph(mmread(BytesIO(raw)), **options)
 
 
-def read_scipy_npz(
-    path: Path, *, directed: bool | None, duplicates: Duplicates, self_loops: SelfLoops
-) -> Graph:
+def read_scipy_npz(path: Path, **options: Unpack[EdgeOptions]) -> Graph:
     """Read a sparse matrix written by ``scipy.sparse.save_npz``."""
     with open_binary(path) as stream:
         archive = np.load(stream, allow_pickle=False)
@@ -43,21 +40,14 @@ def read_scipy_npz(
             )
         stream.seek(0)
         matrix = sparse.load_npz(stream)
-    return as_graph(matrix, directed=directed, duplicates=duplicates, self_loops=self_loops)
+    return as_graph(matrix, **options)
 
 
-def read_mat(
-    path: Path,
-    *,
-    directed: bool | None,
-    variable: str | None,
-    duplicates: Duplicates,
-    self_loops: SelfLoops,
-) -> Graph:
+def read_mat(path: Path, *, variable: str | None, **options: Unpack[EdgeOptions]) -> Graph:
     """Read a graph from a variable of a MATLAB file."""
     variables = load_mat(path)
     matrix = choose_variable(path, variables, variable, _graph_variable(variables))
-    return as_graph(matrix, directed=directed, duplicates=duplicates, self_loops=self_loops)
+    return as_graph(matrix, **options)
 
 
 def load_mat(path: Path) -> dict[str, Any]:

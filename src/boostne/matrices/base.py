@@ -133,7 +133,6 @@ class SparseMatrix(ConnectivityMatrix):
         seed: int,  # noqa: ARG002
         threads: int,  # noqa: ARG002
     ) -> CSRSource:
-        """Build the matrix; see :meth:`ConnectivityMatrix.source`."""
         return CSRSource(nonnegative_csr(self.build(graph), graph, dtype))
 
 

@@ -39,7 +39,6 @@ class GraRepMatrix(ConnectivityMatrix):
         self.negative = negative
 
     def check(self) -> None:
-        """Raise ParameterError if a parameter is out of range."""
         check_integer("window", self.window, 1)
         check_number("negative", self.negative, 0, strict=True)
 
@@ -52,12 +51,10 @@ class GraRepMatrix(ConnectivityMatrix):
         seed: int = 0,  # noqa: ARG002
         threads: int,
     ) -> "StepSource":
-        """Return the rows; see :meth:`ConnectivityMatrix.source`."""
         shift, kernels = self.negative / graph.n_nodes, get_kernels(threads=threads)
         return StepSource(graph, self.window, shift=shift, dtype=dtype, kernels=kernels)
 
     def plan(self, graph: Graph, work: Workload, budget: MemoryBudget) -> MatrixForm:
-        """Check that X fits; see :meth:`ConnectivityMatrix.plan`."""
         n_entries = self.sample(graph, EXACT, work).n_entries
         budget.check(
             work.peak_bytes(n_entries),
@@ -67,7 +64,6 @@ class GraRepMatrix(ConnectivityMatrix):
         return EXACT
 
     def sample(self, graph: Graph, form: MatrixForm, work: Workload) -> RowSample:
-        """Build some rows; see :meth:`ConnectivityMatrix.sample`."""
         return self.source(graph, form, dtype=work.dtype, threads=work.threads).sample()
 
 
@@ -112,12 +108,10 @@ class StepSource(KernelSource):
         self._kernels = kernels
 
     def rows(self, rows: range) -> list[RowBlock]:
-        """Return the positive entries of some rows."""
         scales = (self._transition.inverse_degree, self._column_scale)
         return one_block_per_row(self.kernels.step_rows(self._transition, scales, self._step, rows))
 
     def chunk_rows(self) -> int:
-        """Return how many rows to request at a time."""
         return chunk_columns(self.shape[0], self.dtype, self.kernels.threads)
 
     def sample(self) -> RowSample:

@@ -13,6 +13,7 @@ No inverse is formed. With ``M_g = I - B`` and ``B >= 0``, a product with ``M_g^
 ``x + B x + B^2 x + …``, truncated when ``B^k`` is negligible.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -45,7 +46,6 @@ class CommonNeighborsMatrix(SparseMatrix):
     """``X = A A``: the number of common neighbors, weighted by both edges."""
 
     def build(self, graph: Graph) -> sparse.csr_array:
-        """Return ``A A``."""
         return common_neighbors(graph)
 
 
@@ -53,12 +53,30 @@ class AdamicAdarMatrix(SparseMatrix):
     """``X = A W A`` with ``W_tt = 1 / Σ_j (A_tj + A_jt)``: common neighbors, those of high degree counting less."""
 
     def build(self, graph: Graph) -> sparse.csr_array:
-        """Return ``A W A``."""
         return adamic_adar(graph)
 
 
-class KatzMatrix(ConnectivityMatrix):
-    """``X = (I - β A)^-1 β A``. It is dense, with about n² entries.
+class OperatorMatrix(ConnectivityMatrix):
+    """Base of the dense matrices, with about n² entries, that are available as linear operators."""
+
+    @abstractmethod
+    def operator(self, graph: Graph) -> LinearOperator:
+        """Return the matrix as an operator, non-negative."""
+
+    def source(
+        self,
+        graph: Graph,
+        form: MatrixForm = EXACT,  # noqa: ARG002
+        *,
+        dtype: Any,
+        seed: int,  # noqa: ARG002
+        threads: int,  # noqa: ARG002
+    ) -> "OperatorSource":
+        return OperatorSource(self.operator(graph), dtype)
+
+
+class KatzMatrix(OperatorMatrix):
+    """``X = (I - β A)^-1 β A``; dense.
 
     Parameters
     ----------
@@ -70,25 +88,15 @@ class KatzMatrix(ConnectivityMatrix):
         self.beta = beta
 
     def check(self) -> None:
-        """Raise ParameterError if a parameter is out of range."""
         if self.beta is not None:
             check_number("beta", self.beta, 0, strict=True)
 
-    def source(
-        self,
-        graph: Graph,
-        form: MatrixForm = EXACT,  # noqa: ARG002
-        *,
-        dtype: Any,
-        seed: int = 0,  # noqa: ARG002
-        threads: int | None = None,  # noqa: ARG002
-    ) -> "OperatorSource":
-        """Return the rows; see :meth:`ConnectivityMatrix.source`."""
-        return OperatorSource(katz(graph, self.beta), dtype)
+    def operator(self, graph: Graph) -> LinearOperator:
+        return katz(graph, self.beta)
 
 
-class PageRankMatrix(ConnectivityMatrix):
-    """``X = (1 - α) (I - α S)^-1`` with ``S = D^-1 A``. It is dense, with about n² entries.
+class PageRankMatrix(OperatorMatrix):
+    """``X = (1 - α) (I - α S)^-1`` with ``S = D^-1 A``; dense.
 
     Parameters
     ----------
@@ -100,20 +108,10 @@ class PageRankMatrix(ConnectivityMatrix):
         self.alpha = alpha
 
     def check(self) -> None:
-        """Raise ParameterError if a parameter is out of range."""
         check_alpha(self.alpha)
 
-    def source(
-        self,
-        graph: Graph,
-        form: MatrixForm = EXACT,  # noqa: ARG002
-        *,
-        dtype: Any,
-        seed: int = 0,  # noqa: ARG002
-        threads: int | None = None,  # noqa: ARG002
-    ) -> "OperatorSource":
-        """Return the rows; see :meth:`ConnectivityMatrix.source`."""
-        return OperatorSource(rooted_pagerank(graph, self.alpha), dtype)
+    def operator(self, graph: Graph) -> LinearOperator:
+        return rooted_pagerank(graph, self.alpha)
 
 
 class OperatorSource(MatrixSource):
@@ -144,13 +142,11 @@ class OperatorSource(MatrixSource):
         return full_matrix_bytes(self.shape[0])
 
     def rows(self, rows: range) -> list[RowBlock]:
-        """Return the positive entries of some rows."""
         unit = np.zeros((self.shape[0], len(rows)))
         unit[np.arange(rows.start, rows.stop), np.arange(len(rows))] = 1
         return positive_entries(self._operator.rmatmat(unit).T.astype(self.dtype))
 
     def chunk_rows(self) -> int:
-        """Return how many rows to request at a time."""
         return CHUNK_ROWS
 
     def with_threads(self, threads: int) -> "OperatorSource":  # noqa: ARG002

@@ -61,7 +61,6 @@ class Node2VecMatrix(ConnectivityMatrix):
         self.negative = negative
 
     def check(self) -> None:
-        """Raise ParameterError if a parameter is out of range."""
         check_integer("window", self.window, 1)
         for name in ("p", "q", "negative"):
             check_number(name, getattr(self, name), 0, strict=True)
@@ -75,7 +74,6 @@ class Node2VecMatrix(ConnectivityMatrix):
         seed: int = 0,  # noqa: ARG002
         threads: int = 1,
     ) -> "Node2VecSource":
-        """Return the rows; see :meth:`ConnectivityMatrix.source`."""
         check_size(graph, self.window)
         chain = EdgeChain(graph, p=self.p, q=self.q)
         return Node2VecSource(chain, window=self.window, negative=self.negative, dtype=dtype, threads=threads)
@@ -107,21 +105,17 @@ class Node2VecSource(MatrixSource):
 
     @property
     def nbytes(self) -> int:
-        """Memory of the chain."""
         return self._chain.nbytes
 
     def with_threads(self, threads: int) -> Self:
-        """Return the same rows, with a number of blocks built in parallel."""
         clone = copy(self)
-        clone._threads = threads
+        clone._threads = threads  # noqa: SLF001  a copy of this object
         return clone
 
     def chunk_rows(self) -> int:
-        """Return how many rows to request at a time."""
         return self._block_rows * self._threads
 
     def rows(self, rows: range) -> list[RowBlock]:
-        """Return the positive entries of some rows."""
         return list(blocks_in_order(self._block, rows, self._block_rows, self._threads))
 
     @cached_property

@@ -86,18 +86,15 @@ class CSRSource(MatrixSource):
 
     @property
     def nbytes(self) -> int:
-        """Memory of the matrix."""
         return int(self._X.data.nbytes + self._X.indices.nbytes + self._X.indptr.nbytes)
 
     def rows(self, rows: range) -> list[RowBlock]:
-        """Return views of some rows."""
         ends = self._X.indptr[rows.start : rows.stop + 1]
         entries = slice(ends[0], ends[-1])
         columns = self._X.indices[entries].astype(np.int32, copy=False)
         return [RowBlock(np.diff(ends).astype(np.int64, copy=False), columns, self._X.data[entries])]
 
     def chunk_rows(self) -> int:
-        """Return all rows: they exist already."""
         return max(self.shape[0], 1)
 
     def with_threads(self, threads: int) -> Self:  # noqa: ARG002
@@ -126,12 +123,10 @@ class KernelSource(MatrixSource):
         return {**self.__dict__, "_kernels": None}
 
     def with_threads(self, threads: int) -> Self:
-        """Return the same rows, built by this machine's kernels."""
         clone = copy(self)
-        clone._kernels = get_kernels(threads=threads)
+        clone._kernels = get_kernels(threads=threads)  # noqa: SLF001  a copy of this object
         return clone
 
     @property
     def nbytes(self) -> int:
-        """Memory of the arrays."""
         return sum(getattr(value, "nbytes", 0) for value in vars(self).values())

@@ -22,9 +22,9 @@ from boostne.graph import Graph
 from boostne.kernels import available_threads
 from boostne.matrices import ConnectivityMatrix, MatrixForm, as_connectivity
 from boostne.memory import MemoryBudget
-from boostne.models.base import NodeEmbedder
+from boostne.models.base import NodeEmbedder, to_json
 from boostne.progress import Progress, ProgressCallback, silent
-from boostne.validation import check_dtype, check_integer, check_number, seed_from
+from boostne.validation import check_integer, check_number, seed_from
 
 
 class FactorizationEmbedder(NodeEmbedder):
@@ -80,8 +80,9 @@ class FactorizationEmbedder(NodeEmbedder):
         parameters = super().result_parameters()
         if isinstance(self.connectivity, str):
             # A name and an object with the default parameters give the same matrix.
-            named = as_connectivity(self.connectivity, self.window)
-            parameters["connectivity"] = {"name": type(named).__name__, **named.get_params()}
+            parameters["connectivity"] = to_json(
+                "connectivity", as_connectivity(self.connectivity, self.window)
+            )
         del parameters["window"]
         return parameters
 
@@ -160,12 +161,10 @@ class FactorizationEmbedder(NodeEmbedder):
 
     def _check_parameters(self, graph: Graph) -> ConnectivityMatrix:
         """Raise ParameterError if a parameter is out of range; else return the connectivity matrix."""
-        for name in ("dimensions", "levels", "max_iter"):
+        self._check_common_parameters()
+        for name in ("levels", "max_iter"):
             check_integer(name, getattr(self, name), 1)
         check_number("tol", self.tol, 0)
-        check_dtype("dtype", self.dtype)
-        if self.threads is not None:
-            check_integer("threads", self.threads, 1)
         MemoryBudget.within(self.memory_limit)
         matrix = as_connectivity(self.connectivity, self.window)
         matrix.check()

@@ -102,8 +102,6 @@ class GraRep(ConnectedEmbedder):
         check_integer("steps", self.steps, 1)
         if self.shift is not None:
             check_number("shift", self.shift, 0, strict=True)
-        if self.threads is not None:
-            check_integer("threads", self.threads, 1)
         if self.dimensions % self.steps:
             raise ParameterError(
                 "dimensions must be a multiple of steps, so that all steps have the same width; got "

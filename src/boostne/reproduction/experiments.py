@@ -184,7 +184,7 @@ def _score(experiment: Experiment, fitter: Fitter, ratio: int, protocol: Protoco
         seed=protocol.seed,
         C=C,
         rule=RULE,
-        n_jobs=fitter.threads,
+        threads=fitter.threads,
     )
     facts = {
         name: getattr(result, name)

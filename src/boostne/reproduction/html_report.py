@@ -79,12 +79,11 @@ def _summary(results: ResultsFolder) -> Markup:
         [
             one.dataset,
             f"{one.setting} (better)" if one.is_better else one.setting,
-            len(differences),
-            sum(difference >= 0 for difference in differences),
-            *(f"{d:+.4f}" for d in (one.mean_difference, min(differences), max(differences))),
+            len(one.differences),
+            sum(difference >= 0 for difference in one.differences),
+            *(f"{d:+.4f}" for d in (one.mean_difference, min(one.differences), max(one.differences))),
         ]
         for one in results.compare_with_paper()
-        for differences in [[score.difference for score in one.scores]]
     ]
     parts = []
     if rows:

@@ -64,9 +64,14 @@ class PaperComparison:
     scores: list[Score]
 
     @property
+    def differences(self) -> list[float]:
+        """Ours minus the paper's."""
+        return [score.difference for score in self.scores]
+
+    @property
     def mean_difference(self) -> float:
-        """Mean of ours minus the paper's."""
-        return sum(score.difference for score in self.scores) / len(self.scores)
+        """Mean of the differences."""
+        return sum(self.differences) / len(self.differences)
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,15 +70,14 @@ class DaskEngine(Engine):
         return matrix.requested_form or matrix.plan(graph, work, MemoryBudget(total, 0, None))
 
     def load(self, source: MatrixSource, progress: ProgressCallback = silent) -> None:
-        """Build X on the workers; see :meth:`Engine.load`."""
         progress(Progress("connectivity", 0.0, "on the workers"))
-        self._shape, self._dtype = source.shape, source.dtype
+        self.shape, self.dtype = source.shape, source.dtype
         self._level = 0
         self._placement = BlockPlacement(self._cluster, source, self._components, self._threads)
         states = self._placement.restore(self._level, self._store)  # workers may have died since
         self._record(states)
         # As the local engine adds them: sequentially here, pairwise after a deflation.
-        self._norm2 = float(sum(np.concatenate([state.norms for state in states]).tolist()))
+        self.norm2 = float(sum(np.concatenate([state.norms for state in states]).tolist()))
 
     def close(self) -> None:
         """Release the futures of the workers."""
@@ -86,69 +85,44 @@ class DaskEngine(Engine):
         gc.collect()  # tracebacks of timeouts inside Dask hold futures in reference cycles
         self._cluster.close()
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Shape of R."""
-        return self._shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Data type of R."""
-        return self._dtype
-
-    @property
-    def norm2(self) -> float:
-        """Squared norm of R, from the last deflation."""
-        return self._norm2
-
-    @property
-    def nnz(self) -> int:
-        """Number of positive entries of R."""
-        return self._nnz
-
     def start_level(self, V: NDArray[Any]) -> None:
-        """Send V to the first worker; see :meth:`Engine.start_level`."""
         self._attempt += 1
         stamp = TaskStamp(self._level, self._attempt)
         self._gram_v: NDArray[np.float64] = self._call(worker_rpc.start_level, stamp, V)
         self._transition = "start"
 
     def step(self, inner_sweeps: int) -> PassResult:
-        """Have the workers run the pass and the first of them update V; see :meth:`Engine.step`."""
         result: PassResult = self._call(worker_rpc.run_pass, self._stamp(), inner_sweeps)
         self._gram_v = result.gram_v
         return result
 
     def accept(self, extrapolation: float) -> None:
         """Send it with the next call to the workers; see :meth:`Engine.accept`."""
+        self._apply_pending()
         self._transition, self._extrapolation = "accept", extrapolation
 
     def revert(self) -> None:
-        """Send it with the next call to the workers; see :meth:`Engine.revert`."""
+        self._apply_pending()
         self._transition = "revert"
 
     def gram_v(self) -> NDArray[np.float64]:
-        """Return ``V^T V`` after a pending transition; see :meth:`Engine.gram_v`."""
-        if self._transition in ("accept", "revert"):
-            self._gram_v = self._call(worker_rpc.apply_transition, self._stamp())
+        self._apply_pending()
         return self._gram_v
 
     def reseed(self, component: int, values: NDArray[Any]) -> None:
-        """Replace a component of V; see :meth:`Engine.reseed`."""
-        self.gram_v()  # a pending transition comes first
+        self._apply_pending()
         self._call(worker_rpc.reseed, TaskStamp(self._level, self._attempt), component, values)
 
     def rescale(self, ratio: NDArray[np.float64]) -> None:
-        """Scale U on the workers, and V; see :meth:`Engine.rescale`."""
         self._call(worker_rpc.rescale, self._stamp(), ratio)
 
     def factors(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Store the factors and return them; see :meth:`Engine.factors`. In files they have no rows on the client."""
+        self._apply_pending()
         with self._current_level():
             return self._store.collect(self._placement, self._stamp(), self._components)
 
     def deflate(self) -> None:
-        """Deflate every block on its worker; see :meth:`Engine.deflate`."""
         stamp = self._stamp()
         self._level += 1
         try:
@@ -159,7 +133,6 @@ class DaskEngine(Engine):
         self._store.release()
 
     def replay(self, U: NDArray[Any], V: NDArray[Any]) -> None:
-        """Subtract a level from every block as after a loss; see :meth:`Engine.replay`."""
         self._level += 1
         self._record(self._placement.restore(self._level, ClientFactorStore(lambda _: (U, V))))
 
@@ -191,7 +164,7 @@ class DaskEngine(Engine):
             rows = placed.place.rows
             paths.append(part_path(folder, i))
             ids = self._placement.send(nodes[rows.start : rows.stop], {placed.worker.address})
-            arguments = (store.files, ids, rows.start, widths, self._dtype.name, str(paths[-1].resolve()))
+            arguments = (store.files, ids, rows.start, widths, self.dtype.name, str(paths[-1].resolve()))
             tasks.append(self._placement.submit(placed.worker, worker_block.write_part, *arguments))
         self._placement.results(tasks)
         return paths
@@ -200,6 +173,11 @@ class DaskEngine(Engine):
         """Call the first worker about all blocks; see :meth:`BlockPlacement.call`."""
         with self._current_level():
             return self._placement.call(function, *arguments)
+
+    def _apply_pending(self) -> None:
+        """Apply a pending transition now; between passes there is none, so this costs no call."""
+        if self._transition != "none":
+            self._gram_v = self._call(worker_rpc.apply_transition, self._stamp())
 
     def _stamp(self) -> TaskStamp:
         """Return the stamp of a task on the blocks, which carries a pending transition."""
@@ -220,5 +198,5 @@ class DaskEngine(Engine):
         self._record(self._placement.restore(self._level, self._store))
 
     def _record(self, states: list[BlockState]) -> None:
-        self._norm2 = float(np.concatenate([state.norms for state in states]).sum())
-        self._nnz = sum(state.nnz for state in states)
+        self.norm2 = float(np.concatenate([state.norms for state in states]).sum())
+        self.nnz = sum(state.nnz for state in states)

@@ -128,7 +128,7 @@ class WorkerBlock:
             self._U, self._accepted = (
                 aligned_empty((self.R.n_rows, width), self.R.data.dtype) for _ in range(2)
             )
-            self._U[:] = 0
+            self._U[:] = self._accepted[:] = 0
         elif (stamp.level, stamp.attempt) != (self.level, self._attempt):
             raise BlockLostError
         elif stamp.transition == "accept":

@@ -1,4 +1,4 @@
-// The hot loops, as one function table per instruction set and value type.
+// The hot loops of the factorization, as one function table per instruction set and value type.
 //
 // Conventions: factors are row-major and 64-byte aligned, with rows of `width` values, zero-padded to kPad values or to
 // a multiple of kTile. `indptr` holds absolute offsets into `indices` and `data`. A tiled factor is divided into tiles
@@ -73,39 +73,11 @@ struct DeflateRows {  // R <- max(R - U V, 0), compacted towards the start of th
 };
 
 template <class T>
-struct WalkColumns {  // `columns` columns of S + S^2 + ... + S^T, by Horner's rule, or of S^T alone; S = D^-1 A
-  const int64_t* indptr;
-  const int32_t* indices;
-  const T* weights;  // nullptr: all weights are 1
-  const T* inverse_degree;
-  int64_t n;
-  int64_t first, columns;
-  int window;       // T
-  bool cumulative;  // whether to add the walks shorter than T
-  T* block;         // output, n by kBlockColumns
-  T* buffer;        // same size as block
-};
-
-template <class T>
-struct TruncatedLog {  // column c of the block becomes row c of X: log(scale * entry) where positive
-  const T* block;
-  int64_t n;
-  int64_t columns;
-  const T* scale;
-  const T* row_scale;  // additional scale of the block's rows; nullptr: 1
-  int32_t* indices;    // columns by n
-  T* data;
-  int64_t* counts;
-};
-
-template <class T>
 struct RowKernels {
   void (*sweep)(const SweepRows<T>&);
   void (*hals)(const HalsRows<T>&);
   void (*extrapolate)(const ExtrapolateRows<T>&);
   void (*deflate)(const DeflateRows<T>&);
-  void (*walk_columns)(const WalkColumns<T>&);
-  void (*truncated_log)(const TruncatedLog<T>&);
 };
 
 constexpr int64_t kPad = 8;  // values in a row of a narrow factor
@@ -121,7 +93,6 @@ constexpr int64_t kBlockRows = 256;         // maximum number of rows gathered b
 constexpr int64_t kBlockEntries = 1 << 19;  // maximum number of entries in those rows
 constexpr int64_t kGramRows = 64;           // rows summed in the factor's precision before conversion to double
 constexpr int kSquares = 32;                // registers summed likewise for the norm of the residual
-constexpr int64_t kBlockColumns = 16;       // columns of X computed together: one cache line of float32
 
 constexpr int64_t scratch_size(int64_t width) { return (kBlockRows + 2 * kLaneRows + width) * width; }
 

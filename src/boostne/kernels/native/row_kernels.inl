@@ -1,51 +1,17 @@
-// The hot loops, compiled once per instruction set with BOOSTNE_ISA (namespace) and BOOSTNE_BYTES (register width)
-// defined. They use no inline functions of the standard library: the linker could keep a copy compiled for AVX-512 for
-// all callers.
+// Hot loops of the factorization, compiled once per instruction set.
 #pragma once
 
-#include <math.h>
 #include <string.h>
 
 #include "row_kernels.h"
+#include "vectors.inl"
 
 namespace boostne {
 namespace BOOSTNE_ISA {
 namespace {
 
-// A register of L values. aligned(sizeof(T)): rows of 8 float32 are not 64-byte aligned.
-template <class T, int L>
-struct Lanes {
-  typedef T type __attribute__((vector_size(L * sizeof(T)), aligned(sizeof(T)), may_alias));
-};
-
-template <class V, class T>
-inline V load(const T* p) {
-  return *reinterpret_cast<const V*>(p);
-}
-template <class V, class T>
-inline void store(T* p, V v) {
-  *reinterpret_cast<V*>(p) = v;
-}
-
-template <int... I>
-struct Indices {};
-template <int N, int... I>
-struct MakeIndices : MakeIndices<N - 1, N - 1, I...> {};
-template <int... I>
-struct MakeIndices<0, I...> {
-  using type = Indices<I...>;
-};
-
-template <class T>
-constexpr int kWide = BOOSTNE_BYTES / sizeof(T);  // values in a full register
-template <class T>
-constexpr int kNarrow = kWide<T> < kPad ? kWide<T> : kPad;  // values per register for narrow factors
-
 constexpr int64_t kCachedFactorBytes = 1 << 20;  // larger factors do not fit in the cache of a core
 constexpr int64_t kPrefetchDistance = 24;        // entries
-
-inline float natural_log(float x) { return logf(x); }
-inline double natural_log(double x) { return log(x); }
 
 // out = sum over a row's entries of data * V[column], for a tile of K registers; `data` may have another type. `Unroll`
 // independent sums hide the latency of the multiply-add.
@@ -247,29 +213,6 @@ void extrapolate_rows(const ExtrapolateRows<T>& s) {
   }
 }
 
-// Lane i of the result is a_i + a_{i+Step} if bit Step of i is 0, and b_{i-Step} + b_i if it is 1.
-template <int Step, class Vec, int... I>
-inline Vec add_pairs(Vec a, Vec b, Indices<I...>) {
-  constexpr int L = sizeof...(I);
-  return __builtin_shufflevector(a, b, (I & Step ? L + I - Step : I)...) +
-         __builtin_shufflevector(a, b, (I & Step ? L + I : I + Step)...);
-}
-
-// Reduces v[0 .. L) to one register whose lane i is the sum of the lanes of v[i]: a transposed addition tree.
-template <class T, int L, int Step>
-struct SumLanes {
-  using Vec = typename Lanes<T, L>::type;
-  static inline Vec of(const Vec* v) {
-    return add_pairs<Step>(SumLanes<T, L, Step / 2>::of(v), SumLanes<T, L, Step / 2>::of(v + Step),
-                           typename MakeIndices<L>::type());
-  }
-};
-template <class T, int L>
-struct SumLanes<T, L, 0> {
-  using Vec = typename Lanes<T, L>::type;
-  static inline Vec of(const Vec* v) { return v[0]; }
-};
-
 // Prefetches V[column] for L entries.
 template <class T, int L>
 inline void prefetch(const int32_t* indices, const T* V, int64_t width) {
@@ -339,78 +282,6 @@ void deflate_rows(const DeflateRows<T>& s) {
   }
 }
 
-// out = S in
-template <class T, int L, bool Weighted>
-inline void walk_step(const WalkColumns<T>& s, const T* in, T* out) {
-  using Vec = typename Lanes<T, L>::type;
-  constexpr int K = kBlockColumns / L;
-  constexpr int Unroll = K == 1 ? 4 : 2;
-  for (int64_t i = 0; i < s.n; ++i) {
-    Vec acc[Unroll][K];
-    for (int u = 0; u < Unroll; ++u)
-      for (int k = 0; k < K; ++k) acc[u][k] = Vec{};
-    int64_t q = s.indptr[i];
-    const int64_t end = s.indptr[i + 1];
-    for (; q + Unroll <= end; q += Unroll)
-      for (int u = 0; u < Unroll; ++u) {
-        const T* row = in + s.indices[q + u] * kBlockColumns;
-        for (int k = 0; k < K; ++k)
-          acc[u][k] += Weighted ? s.weights[q + u] * load<Vec>(row + k * L) : load<Vec>(row + k * L);
-      }
-    for (; q < end; ++q) {
-      const T* row = in + s.indices[q] * kBlockColumns;
-      for (int k = 0; k < K; ++k)
-        acc[0][k] += Weighted ? s.weights[q] * load<Vec>(row + k * L) : load<Vec>(row + k * L);
-    }
-    for (int k = 0; k < K; ++k) {
-      Vec sum = acc[0][k];
-      for (int u = 1; u < Unroll; ++u) sum += acc[u][k];
-      store(out + i * kBlockColumns + k * L, sum * s.inverse_degree[i]);
-    }
-  }
-}
-
-template <class T, int L>
-void walk_columns(const WalkColumns<T>& s) {
-  // The first step needs no product: A is symmetric, so column c of S is row c of A divided by the degrees.
-  T *now = s.window % 2 ? s.block : s.buffer, *next = s.window % 2 ? s.buffer : s.block;
-  memset(now, 0, sizeof(T) * s.n * kBlockColumns);
-  for (int64_t c = 0; c < s.columns; ++c)
-    for (int64_t q = s.indptr[s.first + c]; q < s.indptr[s.first + c + 1]; ++q) {
-      const int64_t i = s.indices[q];
-      now[i * kBlockColumns + c] = (s.weights ? s.weights[q] : T(1)) * s.inverse_degree[i];
-    }
-  for (int step = 1; step < s.window; ++step) {
-    if (s.cumulative)
-      for (int64_t c = 0; c < s.columns; ++c) now[(s.first + c) * kBlockColumns + c] += 1;
-    if (s.weights)
-      walk_step<T, L, true>(s, now, next);
-    else
-      walk_step<T, L, false>(s, now, next);
-    T* swap = now;
-    now = next;
-    next = swap;
-  }
-}
-
-template <class T>
-void truncated_log(const TruncatedLog<T>& s) {
-  for (int64_t c = 0; c < s.columns; ++c) s.counts[c] = 0;
-  for (int64_t i = 0; i < s.n; ++i) {
-    const T* row = s.block + i * kBlockColumns;
-    const T row_scale = s.row_scale ? s.row_scale[i] : T(1);
-    for (int64_t c = 0; c < s.columns; ++c) {
-      const T value = row[c] * s.scale[c] * row_scale;
-      int64_t at = c * s.n + s.counts[c];
-      s.indices[at] = static_cast<int32_t>(i);
-      s.data[at] = value;
-      s.counts[c] += value > 1;
-    }
-  }
-  for (int64_t c = 0; c < s.columns; ++c)
-    for (int64_t q = c * s.n; q < c * s.n + s.counts[c]; ++q) s.data[q] = natural_log(s.data[q]);
-}
-
 template <class T>
 void sweep(const SweepRows<T>& s) {
   if (s.factors.width % kTile<T> == 0)
@@ -445,7 +316,7 @@ void deflate(const DeflateRows<T>& s) {
 
 template <class T>
 RowKernels<T> table() {
-  return {sweep<T>, hals<T>, extrapolate<T>, deflate<T>, walk_columns<T, kWide<T>>, truncated_log<T>};
+  return {sweep<T>, hals<T>, extrapolate<T>, deflate<T>};
 }
 
 }  // namespace

@@ -87,7 +87,6 @@ class DeepWalkMatrix(ConnectivityMatrix):
         return self.requested_form or EXACT
 
     def plan(self, graph: Graph, work: Workload, budget: MemoryBudget) -> MatrixForm:
-        """Choose the form that fits a memory budget; see :meth:`ConnectivityMatrix.plan`."""
         return DeepWalkPlan(self, graph, work).choose(budget)
 
     def sample(self, graph: Graph, form: MatrixForm, work: Workload) -> RowSample:
@@ -97,7 +96,6 @@ class DeepWalkMatrix(ConnectivityMatrix):
     def source(
         self, graph: Graph, form: MatrixForm = EXACT, *, dtype: Any, seed: int, threads: int
     ) -> MatrixSource:
-        """Return the rows in some form; see :meth:`ConnectivityMatrix.source`."""
         common: dict[str, Any] = {"window": self.window, "negative": self.negative, "dtype": dtype}
         if form.name == "spectral":
             return SpectralSource(graph, eigenpairs=self.eigenpairs, seed=seed, threads=threads, **common)

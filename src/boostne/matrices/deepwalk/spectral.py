@@ -47,15 +47,12 @@ class GramSource(MatrixSource):
 
     @property
     def nbytes(self) -> int:
-        """Memory of F."""
         return self.F.nbytes
 
     def with_threads(self, threads: int) -> "GramSource":
-        """Return the same rows, with a number of blocks built in parallel."""
         return GramSource(self.F, threads)
 
     def chunk_rows(self) -> int:
-        """Return how many rows to request at a time."""
         return self._block_rows() * self._threads
 
     def rows(self, rows: range) -> list[RowBlock]:
@@ -132,19 +129,15 @@ class SpectralSource(MatrixSource):
 
     @property
     def nbytes(self) -> int:
-        """Memory of F."""
         return self.shape[0] * self._eigenpairs * self.dtype.itemsize
 
     def with_threads(self, threads: int) -> GramSource:
-        """Return the same rows, with a number of blocks built in parallel."""
         return self._factorized.with_threads(threads)
 
     def chunk_rows(self) -> int:
-        """Return how many rows to request at a time."""
         return self._factorized.chunk_rows()
 
     def rows(self, rows: range) -> list[RowBlock]:
-        """Return the positive entries of some rows."""
         return self._factorized.rows(rows)
 
     def build(
@@ -155,7 +148,6 @@ class SpectralSource(MatrixSource):
         return super().build(progress)
 
     def device_rows(self, device: str) -> DeviceRows:
-        """Return the rows as built on a PyTorch device."""
         from boostne.matrices.deepwalk.device import SpectralDeviceRows
 
         return SpectralDeviceRows(
