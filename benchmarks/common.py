@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from boostne import BoostNE, Graph, load_dataset, planted_partition
+from boostne import BoostNE, DeepWalkMatrix, Graph, load_dataset, planted_partition
 from boostne.kernels import available_threads, instruction_set
 from boostne.reproduction.environment import processor
 
@@ -129,4 +129,6 @@ def load_graph(name: str | int) -> Graph:
 
 def exact_matrix(name: str) -> sparse.csr_array:
     """Return the exact connectivity matrix of a data set at the paper's settings."""
-    return BoostNE(approximation="exact").connectivity_matrix(dataset_graph(name))
+    return BoostNE(connectivity=DeepWalkMatrix(approximation="exact")).connectivity_matrix(
+        dataset_graph(name)
+    )

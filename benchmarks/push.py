@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.common import save, show
-from boostne import BoostNE, Graph, evaluate, load_dataset
+from boostne import BoostNE, DeepWalkMatrix, Graph, evaluate, load_dataset
 
 DATASETS = ("cora", "wiki", "ppi", "blogcatalog")
 TRAIN = (10, 50, 90)
@@ -27,7 +27,8 @@ def run() -> None:
             "push": {},
         }
         for label, options in forms.items():
-            model = BoostNE(approximation=label.split(",")[0], **options)
+            matrix = DeepWalkMatrix(approximation=label.split(",")[0], **options)
+            model = BoostNE(connectivity=matrix)
             begin = time.perf_counter()
             X = model.connectivity_matrix(data.graph)
             rows.append(scored(data, label, X, time.perf_counter() - begin, model.epsilon_))

@@ -20,6 +20,7 @@ from benchmarks.common import RESULTS, peak_bytes, save, show
 from benchmarks.peers import gensim_deepwalk
 from boostne import (
     BoostNE,
+    DeepWalkMatrix,
     Embedding,
     Labels,
     evaluate,
@@ -137,13 +138,17 @@ class Stages:
 
 def pruned(graph, progress) -> tuple[np.ndarray, float]:
     """Embed with BoostNE on the pruned X, as "auto" does if the exact X does not fit."""
-    model = BoostNE(DIMENSIONS, approximation="push").fit(graph, progress=progress)
+    model = BoostNE(DIMENSIONS, connectivity=DeepWalkMatrix(approximation="push")).fit(
+        graph, progress=progress
+    )
     return model.embedding_.vectors, float(model.nnz_[0])
 
 
 def exact(graph, progress) -> tuple[np.ndarray, float]:
     """Embed with BoostNE on the exact X."""
-    model = BoostNE(DIMENSIONS, approximation="exact").fit(graph, progress=progress)
+    model = BoostNE(DIMENSIONS, connectivity=DeepWalkMatrix(approximation="exact")).fit(
+        graph, progress=progress
+    )
     return model.embedding_.vectors, float(model.nnz_[0])
 
 
