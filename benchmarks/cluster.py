@@ -12,16 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common import (
-    dataset_graph,
-    load_graph,
-    peak_bytes,
-    peak_memory,
-    reset_peak,
-    save,
-    show,
-    timed,
-)
+from benchmarks.common import dataset_graph, load_graph, peak_bytes, peak_memory, reset_peak, save, show, timed
 from boostne import BoostNE, DeepWalkMatrix, Graph
 from boostne.budget import worker_block_bytes
 from boostne.kernels import available_threads
@@ -183,9 +174,7 @@ def kill_workers(graph: Graph, expected: BoostNE, duration: float) -> list[dict[
             in_time = not timer.is_alive()
             timer.cancel()
         check_same(model, expected)
-        rows.append(
-            {"killed_after_s": after, "during_the_fit": str(in_time), "seconds": seconds, "same": "yes"}
-        )
+        rows.append({"killed_after_s": after, "during_the_fit": str(in_time), "seconds": seconds, "same": "yes"})
     return rows
 
 

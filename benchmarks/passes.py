@@ -24,9 +24,7 @@ def run() -> None:
             kernels = get_kernels(name)
         except ParameterError:
             continue
-        rows.append(
-            {"instruction_set": name, **{f"d_s={width}": measure(X, kernels, width) for width in WIDTHS}}
-        )
+        rows.append({"instruction_set": name, **{f"d_s={width}": measure(X, kernels, width) for width in WIDTHS}})
     show("Fused pass, blogcatalog's exact X: ns per nonzero (median)", rows)
     save("passes", rows, nnz=int(X.nnz), repeats=REPEATS)
 

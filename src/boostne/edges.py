@@ -73,9 +73,7 @@ def canonical_csr(matrix: Any) -> sparse.csr_array:
     csr.sum_duplicates()
     csr.eliminate_zeros()
     index = _index_dtype(csr.nnz, csr.shape[0])
-    return sparse.csr_array(
-        (_as_float(csr.data), csr.indices.astype(index), csr.indptr.astype(index)), shape=csr.shape
-    )
+    return sparse.csr_array((_as_float(csr.data), csr.indices.astype(index), csr.indptr.astype(index)), shape=csr.shape)
 
 
 def checked_csr(matrix: Any) -> sparse.csr_array:
@@ -103,9 +101,7 @@ def symmetrize(matrix: sparse.csr_array) -> sparse.csr_array | None:
     Computed weights, such as similarities, often differ from their transpose in the last bits.
     """
     transpose = matrix.T.tocsr()
-    same_pattern = np.array_equal(matrix.indptr, transpose.indptr) and np.array_equal(
-        matrix.indices, transpose.indices
-    )
+    same_pattern = np.array_equal(matrix.indptr, transpose.indptr) and np.array_equal(matrix.indices, transpose.indices)
     if not same_pattern:
         return None
     if np.array_equal(matrix.data, transpose.data):

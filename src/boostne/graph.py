@@ -137,9 +137,7 @@ class Graph:
         else:
             ids = as_ids(nodes)
             u, v = _find_nodes(ids, source), _find_nodes(ids, target)
-        return cls.from_indices(
-            ids, u, v, weight, directed=directed, duplicates=duplicates, self_loops=self_loops
-        )
+        return cls.from_indices(ids, u, v, weight, directed=directed, duplicates=duplicates, self_loops=self_loops)
 
     @classmethod
     def from_indices(
@@ -335,9 +333,7 @@ def _check_unique(ids: NDArray[Any]) -> None:
         raise GraphError(f"the node id {duplicate!r} occurs more than once; ids must be unique")
 
 
-def _check_edges(
-    ids: NDArray[Any], u: NDArray[np.int64], v: NDArray[np.int64], weights: NDArray[Any] | None
-) -> None:
+def _check_edges(ids: NDArray[Any], u: NDArray[np.int64], v: NDArray[np.int64], weights: NDArray[Any] | None) -> None:
     lengths = [len(column) for column in (u, v, weights) if column is not None]
     if len(set(lengths)) > 1:
         raise GraphError(f"source, target and weight must have the same length, got {lengths}")
@@ -349,9 +345,7 @@ def _check_edges(
         _check_weights(weights, ids, lambda k: (int(u[k]), int(v[k])))
 
 
-def _check_weights(
-    weights: NDArray[Any], nodes: NDArray[Any], ends: Callable[[int], tuple[int, int]]
-) -> None:
+def _check_weights(weights: NDArray[Any], nodes: NDArray[Any], ends: Callable[[int], tuple[int, int]]) -> None:
     invalid = find_invalid_weight(weights)
     if invalid is not None:
         position, problem = invalid

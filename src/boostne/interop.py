@@ -245,13 +245,7 @@ def _from_pyg(data: Any, options: _Options) -> Graph:
     nodes = np.arange(data.num_nodes) if options.nodes is None else options.nodes
     weights = _pyg_weights(data, options.weight)
     graph = Graph.from_indices(
-        nodes,
-        ends[0],
-        ends[1],
-        weights,
-        directed=True,
-        duplicates=options.duplicates,
-        self_loops=options.self_loops,
+        nodes, ends[0], ends[1], weights, directed=True, duplicates=options.duplicates, self_loops=options.self_loops
     )
     return Graph(graph.adjacency, graph.nodes, options.directed)
 
@@ -262,9 +256,7 @@ def _pyg_weights(data: Any, name: Weight) -> NDArray[Any] | None:
     if name:
         found = getattr(data, name, None)
         if found is None:
-            raise ParameterError(
-                f"weight={name!r} is not an attribute of the Data; its attributes are {data.keys()}"
-            )
+            raise ParameterError(f"weight={name!r} is not an attribute of the Data; its attributes are {data.keys()}")
         return _to_numpy(found).reshape(-1)
     weights = getattr(data, "edge_weight", None)
     if weights is None:

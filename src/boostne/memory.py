@@ -69,9 +69,7 @@ def parse_bytes(name: str, size: Any) -> int:
     """
     match = _SIZE.fullmatch(str(size))
     if match is None or isinstance(size, bool) or float(match[1]) <= 0:
-        raise ParameterError(
-            f"{name} must be a size such as '2GB' or '2GiB', or a number of bytes; got {size!r}"
-        )
+        raise ParameterError(f"{name} must be a size such as '2GB' or '2GiB', or a number of bytes; got {size!r}")
     step = _BINARY_STEP if match[3] else _STEP
     return int(float(match[1]) * step ** _PREFIXES.index((match[2] or " ").lower()))
 
@@ -121,9 +119,7 @@ class MemoryBudget:
                 f"the limit of {format_bytes(self.limit)} leaves {size}, because {format_bytes(self.held)} are "
                 f"already in use. The smallest sufficient memory_limit is '{sufficient}'."
             )
-        raise MemoryLimitError(
-            f"{purpose} would need about {format_bytes(needed)} of memory; {budget} {remedy}"
-        )
+        raise MemoryLimitError(f"{purpose} would need about {format_bytes(needed)} of memory; {budget} {remedy}")
 
 
 def check_memory(needed: float, purpose: str, remedy: str) -> None:

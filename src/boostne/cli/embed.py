@@ -128,9 +128,7 @@ def estimate(ctx: click.Context, /, graph: str, method: str, as_json: bool, **_:
     check_model_options(ctx)
     model = make_estimator(method, given(ctx, MODEL_OPTIONS))
     if not hasattr(model, "estimate"):
-        raise click.UsageError(
-            f"estimates are available for {' and '.join(MATRIX_METHODS)}; got --method {method}."
-        )
+        raise click.UsageError(f"estimates are available for {' and '.join(MATRIX_METHODS)}; got --method {method}.")
     with session_of(ctx).screen.progress() as progress:
         progress(Progress("reading", 0, graph))
         network = load_graph(ctx, graph)

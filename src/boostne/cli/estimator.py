@@ -84,9 +84,7 @@ def _connectivity(method: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Take the name and the parameters of the matrix out of the settings, and return the matrix, if one was given."""
     given = "connectivity" in settings
     name = settings.pop("connectivity", default_of(method_class(method), "connectivity"))
-    names = [
-        parameter for parameter in inspect.signature(matrix_class(name)).parameters if parameter in settings
-    ]
+    names = [parameter for parameter in inspect.signature(matrix_class(name)).parameters if parameter in settings]
     own = {parameter: settings.pop(parameter) for parameter in names}
     return {"connectivity": matrix_class(name)(**own)} if given or own else {}
 

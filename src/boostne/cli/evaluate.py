@@ -37,9 +37,7 @@ EVALUATION_OPTIONS = (
     ),
     _parameter(["--repeats"], type=int, metavar="N", help="Number of random splits per percentage."),
     _parameter(["--seed"], type=int, metavar="N", help="Random seed of the splits."),
-    _parameter(
-        ["-C"], type=float, metavar="NUMBER", help="Inverse regularization strength of the classifier."
-    ),
+    _parameter(["-C"], type=float, metavar="NUMBER", help="Inverse regularization strength of the classifier."),
     _parameter(
         ["--rule"],
         type=click.Choice(["top-k", "threshold"]),
@@ -82,10 +80,7 @@ EVALUATION_OPTIONS = (
 @json_option
 @click.option("--csv", "as_csv", is_flag=True, help="Print the scores of each split as CSV.")
 @click.option(
-    "--report",
-    "page",
-    metavar="FILE",
-    help="Write an HTML page with the scores, the protocol and a map of each level.",
+    "--report", "page", metavar="FILE", help="Write an HTML page with the scores, the protocol and a map of each level."
 )
 @debug_option
 @click.pass_context

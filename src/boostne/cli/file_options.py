@@ -89,8 +89,7 @@ LABEL_FILE_OPTIONS = (
     _labels(["--delimiter"], metavar="TEXT", help="As for 'boostne embed'."),
     _labels(["--comments"], metavar="TEXT", help="As for 'boostne embed'."),
     _labels(
-        ["--header/--no-header"],
-        help="For lines: whether the first line names the two columns. By default detected.",
+        ["--header/--no-header"], help="For lines: whether the first line names the two columns. By default detected."
     ),
     _labels(["--variable"], metavar="NAME", help="Variable of a MATLAB file. By default group."),
 )

@@ -20,9 +20,7 @@ GENERATOR_OPTIONS = (
         help="Number of communities, of nearly equal size; the label of a node is the number of its community.",
     ),
     _parameter(["--mean-degree"], type=float, metavar="NUMBER", help="Mean degree; at least 2."),
-    _parameter(
-        ["--mixing"], type=float, metavar="NUMBER", help="Fraction of the edges that ignore the communities."
-    ),
+    _parameter(["--mixing"], type=float, metavar="NUMBER", help="Fraction of the edges that ignore the communities."),
     _parameter(
         ["--exponent"],
         type=float,
@@ -30,11 +28,7 @@ GENERATOR_OPTIONS = (
         help="Exponent γ of the degree distribution p(θ) ~ θ^-γ, above 2; the larger, the more equal the degrees.",
     ),
     _parameter(
-        ["--seed"],
-        type=int,
-        metavar="N",
-        callback=at_least(0),
-        help="Random seed. The same seed gives the same graph.",
+        ["--seed"], type=int, metavar="N", callback=at_least(0), help="Random seed. The same seed gives the same graph."
     ),
 )
 

@@ -54,12 +54,7 @@ class ModelOption(LibraryOption):
     """
 
     def __init__(
-        self,
-        declarations: Sequence[str],
-        *,
-        methods: Sequence[str] = (),
-        matrices: Sequence[str] = (),
-        **settings: Any,
+        self, declarations: Sequence[str], *, methods: Sequence[str] = (), matrices: Sequence[str] = (), **settings: Any
     ) -> None:
         super().__init__(declarations, **settings)
         self.methods = methods
@@ -74,8 +69,7 @@ class ModelOption(LibraryOption):
             groups.setdefault(default_note(method_class(name), self.name), ([], []))[1].append(name)
         if len(groups) > 1:
             return "; ".join(
-                "; ".join(_owners(*owners)) + (f" ({note})" if note else "")
-                for note, owners in groups.items()
+                "; ".join(_owners(*owners)) + (f" ({note})" if note else "") for note, owners in groups.items()
             )
         owners = [] if self.methods == METHOD_NAMES else _owners(self.matrices, self.methods)
         return "; ".join([*owners, *filter(None, groups)])

@@ -81,9 +81,7 @@ def evaluate(
     ratios = _check_parameters(train, repeats, seed, C, rule, threads)
     vectors, truth = as_embedding(embedding), as_labels(labels)
     task = join(vectors, truth)
-    splits = [
-        (ratio, repeat, *task.split(ratio, seed, repeat)) for ratio in ratios for repeat in range(repeats)
-    ]
+    splits = [(ratio, repeat, *task.split(ratio, seed, repeat)) for ratio in ratios for repeat in range(repeats)]
 
     def score(split: tuple[float, int, NDArray[np.intp], NDArray[np.intp]]) -> tuple[float, ...]:
         ratio, repeat, training, test = split

@@ -130,10 +130,7 @@ class ClusterEvaluation(Scores):
 
     def table(self) -> str:
         """Return the means and standard deviations as a text table preceded by the protocol."""
-        lines = [
-            f"{name}   {self.mean(metric):.4f} ± {self.std(metric):.4f}"
-            for metric, name in self.metrics.items()
-        ]
+        lines = [f"{name}   {self.mean(metric):.4f} ± {self.std(metric):.4f}" for metric, name in self.metrics.items()]
         return "\n".join([self._protocol(), "", *lines])
 
     def to_dict(self) -> dict[str, Any]:
@@ -178,10 +175,7 @@ def _classes(indicator: NDArray[np.bool_], n_several: int) -> tuple[NDArray[np.i
             f"label, got {len(distinct)}"
         )
     if n_several:
-        warn(
-            f"{n_several} nodes have several labels and are ignored: clusters do not overlap",
-            stacklevel=3,
-        )
+        warn(f"{n_several} nodes have several labels and are ignored: clusters do not overlap", stacklevel=3)
     return truth, len(distinct)
 
 

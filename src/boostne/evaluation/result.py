@@ -59,11 +59,7 @@ class Scores(ABC):
         return ()
 
     def _summary(self) -> dict[str, NDArray[np.float64]]:
-        return {
-            f"{metric}_{name}": getattr(self, name)(metric)
-            for metric in self.metrics
-            for name in ("mean", "std")
-        }
+        return {f"{metric}_{name}": getattr(self, name)(metric) for metric in self.metrics for name in ("mean", "std")}
 
     def _rows(self) -> list[dict[str, Any]]:
         names = self.scores.dtype.names or ()

@@ -57,9 +57,7 @@ class Engine(ABC):
     nnz: int
     dropped_mass: NDArray[np.float64] | None = None
 
-    def plan(
-        self, matrix: ConnectivityMatrix, graph: Graph, work: Workload, memory_limit: Any = None
-    ) -> MatrixForm:
+    def plan(self, matrix: ConnectivityMatrix, graph: Graph, work: Workload, memory_limit: Any = None) -> MatrixForm:
         """Return the form of X that fits where this engine stores it; see :meth:`ConnectivityMatrix.plan`."""
         return matrix.plan(graph, work, MemoryBudget.within(memory_limit))
 

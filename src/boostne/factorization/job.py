@@ -83,11 +83,7 @@ class Job:
     def _source(self, form: MatrixForm) -> MatrixSource:
         self.progress(Progress("connectivity", 0.0))
         source = self.matrix.source(
-            self.reordered.graph,
-            form,
-            dtype=self.work.dtype,
-            seed=self.seed,
-            threads=self.work.threads,
+            self.reordered.graph, form, dtype=self.work.dtype, seed=self.seed, threads=self.work.threads
         )
         if isinstance(source, CSRSource):
             self._check_levels_memory(source.nnz)
@@ -108,9 +104,7 @@ class Job:
 
 
 @contextmanager
-def loaded_engine(
-    engine: Any, job: Job, *, threads: int | None, recall: Recall
-) -> Iterator[tuple[Engine, MatrixForm]]:
+def loaded_engine(engine: Any, job: Job, *, threads: int | None, recall: Recall) -> Iterator[tuple[Engine, MatrixForm]]:
     """Open an engine and load a job into it; yields it with the form of X, and closes it at the end.
 
     Parameters
@@ -152,8 +146,7 @@ def open_cuda() -> Engine:
     """Return the engine of this machine's GPU; raise EngineError if there is none."""
     if find_spec("torch") is None:  # checked first: importing it takes seconds
         raise EngineError(
-            "engine='cuda' needs PyTorch, which is not installed: pip install \"boostne[gpu]\", "
-            "or use engine='local'"
+            "engine='cuda' needs PyTorch, which is not installed: pip install \"boostne[gpu]\", or use engine='local'"
         )
     from boostne.factorization.cuda.engine import CudaEngine, gpu_device
 

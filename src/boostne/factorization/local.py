@@ -86,6 +86,4 @@ class LocalEngine(Engine):
 def squared_norm(data: NDArray[Any], chunk: int = 1 << 20) -> float:
     """Return the sum of squares in float64."""
     # In chunks, so that the float64 copy stays small compared with the data.
-    return sum(
-        float(np.square(data[at : at + chunk], dtype=np.float64).sum()) for at in range(0, len(data), chunk)
-    )
+    return sum(float(np.square(data[at : at + chunk], dtype=np.float64).sum()) for at in range(0, len(data), chunk))

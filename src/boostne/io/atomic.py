@@ -38,9 +38,7 @@ def check_writable(path: str | Path) -> None:
     try:
         probe.touch(exist_ok=False)
     except OSError as error:
-        raise ParameterError(
-            f"cannot write {path}: the folder {folder} is not writable ({error.strerror})"
-        ) from error
+        raise ParameterError(f"cannot write {path}: the folder {folder} is not writable ({error.strerror})") from error
     probe.unlink()
 
 

@@ -105,8 +105,7 @@ def read_text(path: Path, delimiter: str | None, comments: str | None) -> TextFi
     sample = [line for _, line in islice(text.lines(), SAMPLE_LINES)]
     if not sample:
         raise FileFormatError(
-            f"{path}: no data, only comments; lines that begin with one of {comments!r} are comments, "
-            "see comments="
+            f"{path}: no data, only comments; lines that begin with one of {comments!r} are comments, see comments="
         )
     return text if delimiter else TextFile(path, raw, comments, _detect_delimiter(sample))
 

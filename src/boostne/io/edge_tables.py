@@ -18,6 +18,4 @@ def read_edge_table(
         file = ParquetFile(stream)
         columns = choose_columns(file.schema_arrow.names, source, target, weight)
         table = file.read(columns=[name for name in columns if name])
-    return as_graph(
-        table, source=columns.source, target=columns.target, weight=columns.weight or False, **options
-    )
+    return as_graph(table, source=columns.source, target=columns.target, weight=columns.weight or False, **options)

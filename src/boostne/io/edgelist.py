@@ -78,13 +78,9 @@ def read_adjlist(
             raise text.error(number, "an empty node id between two delimiters")
         rows.append(fields)
     counts = [len(row) - 1 for row in rows]
-    ids, (heads, tails) = encode_text_ids(
-        [row[0] for row in rows], [node for row in rows for node in row[1:]]
-    )
+    ids, (heads, tails) = encode_text_ids([row[0] for row in rows], [node for row in rows for node in row[1:]])
     heads = np.repeat(heads, counts)
-    return Graph.from_indices(
-        ids, heads, tails, directed=bool(directed), duplicates=duplicates, self_loops=self_loops
-    )
+    return Graph.from_indices(ids, heads, tails, directed=bool(directed), duplicates=duplicates, self_loops=self_loops)
 
 
 def _layout(
@@ -103,13 +99,9 @@ def _layout(
     if header is None:
         header = bool(named) or has_header([row for _, row in sample])
         if header:
-            logger.info(
-                "%s: line %d is read as a header; header=False reads it as an edge", text.path, number
-            )
+            logger.info("%s: line %d is read as a header; header=False reads it as an edge", text.path, number)
     elif named and not header:
-        raise ParameterError(
-            f"{named[0]!r} is a column name, but header=False: use its position, starting at 0"
-        )
+        raise ParameterError(f"{named[0]!r} is a column name, but header=False: use its position, starting at 0")
     names = first if header else [str(position) for position in range(width)]
     if not header and width == 3 and weight is None and source is None:  # noqa: PLR2004
         weight = 2
@@ -157,9 +149,7 @@ def _parse(text: TextFile, layout: _Layout) -> Any:
                 delimiter=text.delimiter, quote_char=False if text.delimiter == " " else '"'
             ),
             # Ids stay text until all are known: type inference would merge 007 with 7, or turn ids into floats.
-            convert_options=csv.ConvertOptions(
-                column_types=types, include_columns=list(types), null_values=[]
-            ),
+            convert_options=csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=[]),
         )
     except pa.ArrowInvalid as error:
         raise _locate_error(text, layout, str(error)) from None

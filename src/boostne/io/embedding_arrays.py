@@ -67,9 +67,7 @@ def read_npy(path: Path, ids: str | Path | Iterable[Any] | None, id_type: IdType
         raise FileFormatError(f"{path}: the file with its ids, {ids_path.name}, is missing; pass ids=")
     content = json.loads(ids_path.read_text(encoding="utf-8"))
     if not isinstance(content, dict) or not {"nodes", "levels", "sha256"} <= content.keys():
-        raise FileFormatError(
-            f"{ids_path}: must be a JSON object with nodes, levels and sha256; otherwise pass ids="
-        )
+        raise FileFormatError(f"{ids_path}: must be a JSON object with nodes, levels and sha256; otherwise pass ids=")
     if content["sha256"] != _sha256(path):
         raise FileFormatError(
             f"{ids_path}: its checksum does not match {path.name}; if the ids are right, pass them with ids="

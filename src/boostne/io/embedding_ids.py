@@ -22,9 +22,7 @@ def ids_to_json(nodes: NDArray[Any]) -> list[str]:
     try:
         return [json.dumps(node) for node in nodes.tolist()]
     except TypeError as error:
-        raise ParameterError(
-            f"only node ids made of integers, strings and tuples can be saved: {error}"
-        ) from error
+        raise ParameterError(f"only node ids made of integers, strings and tuples can be saved: {error}") from error
 
 
 def ids_from_json(encoded: Iterable[str]) -> NDArray[Any]:

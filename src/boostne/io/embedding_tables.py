@@ -73,9 +73,7 @@ def row_blocks(embedding: Embedding, dtype: Any) -> Iterator[tuple[NDArray[Any],
         with np.errstate(over="ignore"):  # values out of range become infinite
             block = embedding.vectors[rows].astype(dtype, copy=False)
         if not np.isfinite(block).all():
-            raise ParameterError(
-                "the vectors exceed the range of 32-bit floats, which text files store; save as .npz"
-            )
+            raise ParameterError("the vectors exceed the range of 32-bit floats, which text files store; save as .npz")
         yield embedding.nodes[rows], block
 
 
@@ -105,23 +103,14 @@ def read_csv(path: Path, id_type: IdType) -> Embedding:
     names = next(csv.reader([line], delimiter=delimiter), [])
     header = bool(names) and _is_header(names)
     position = _node_column(names) if header else 0
-    table = read_delimited(
-        path, delimiter, columns=len(names), id_column=position, skip=int(header), quote='"'
-    )
+    table = read_delimited(path, delimiter, columns=len(names), id_column=position, skip=int(header), quote='"')
     ids = ids_from_text(table.column(position).to_pylist(), id_type)
     levels = _levels_of_columns(names[:position] + names[position + 1 :]) if header else None
     return Embedding(ids, as_matrix(table.remove_column(position)), levels)
 
 
 def read_delimited(
-    path: Path,
-    delimiter: str,
-    *,
-    columns: int,
-    id_column: int = 0,
-    skip: int,
-    quote: str | bool,
-    surplus: int = 0,
+    path: Path, delimiter: str, *, columns: int, id_column: int = 0, skip: int, quote: str | bool, surplus: int = 0
 ) -> "pa.Table":
     """Read strings from the `id_column` and numbers from the others; drop `surplus` empty columns at the end."""
     import pyarrow as pa
@@ -147,9 +136,7 @@ def as_matrix(table: "pa.Table") -> NDArray[Any]:
             matrix[:, j] = column.to_numpy()
         except (ValueError, TypeError):
             name = table.column_names[j]
-            raise ValueError(
-                f"the column {name!r} must contain one number per row, got {column.type}"
-            ) from None
+            raise ValueError(f"the column {name!r} must contain one number per row, got {column.type}") from None
     return matrix
 
 

@@ -95,9 +95,7 @@ def read_embedding(
     path = Path(path)
     suffix = ".parquet" if path.is_dir() else known_suffix(path)
     if ids is not None and suffix != ".npy":
-        raise ParameterError(
-            f"ids= applies only to .npy files, which store no ids; {path.name} has its own ids"
-        )
+        raise ParameterError(f"ids= applies only to .npy files, which store no ids; {path.name} has its own ids")
     check_choice("id_type", id_type, ("auto", "int", "str"))
     try:
         if suffix == ".npy":
@@ -116,9 +114,7 @@ def known_suffix(path: Path) -> str:
     """Return the suffix in lower case; raise an error that lists all formats if it is unknown."""
     suffix = path.suffix.lower()
     if suffix not in _WRITERS:
-        raise ParameterError(
-            f"{path}: the suffix must be one of {', '.join(_WRITERS)}, got {suffix or 'none'!r}"
-        )
+        raise ParameterError(f"{path}: the suffix must be one of {', '.join(_WRITERS)}, got {suffix or 'none'!r}")
     return suffix
 
 

@@ -75,6 +75,5 @@ def errors_naming(path: Path, format_name: str) -> Iterator[None]:
             raise
         reason = str(error).strip().split("\n")[0] or type(error).__name__
         raise FileFormatError(
-            f"{path}: cannot be read as {format_name}: {reason}; "
-            "the file is damaged, or in another format: see format="
+            f"{path}: cannot be read as {format_name}: {reason}; the file is damaged, or in another format: see format="
         ) from error

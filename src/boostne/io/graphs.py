@@ -108,6 +108,4 @@ def read_graph(
         "weight": weight,
         "variable": variable,
     }
-    return _FORMATS[name].read(
-        path, name, options, directed=directed, duplicates=duplicates, self_loops=self_loops
-    )
+    return _FORMATS[name].read(path, name, options, directed=directed, duplicates=duplicates, self_loops=self_loops)

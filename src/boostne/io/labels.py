@@ -73,9 +73,7 @@ def _read_lines(path: Path, *, delimiter: str | None, comments: str | None, head
     sample = [row for _, row in islice(text.rows(), SAMPLE_LINES)]
     if header is None:
         header = all(len(row) == _PAIR for row in sample) and has_header(sample)
-    rows = [
-        (number, _checked_fields(number, row, text)) for number, row in islice(text.rows(), int(header), None)
-    ]
+    rows = [(number, _checked_fields(number, row, text)) for number, row in islice(text.rows(), int(header), None)]
     nodes = [row[0] for _, row in rows]
     labels = [row[1:] for _, row in rows]
     if not any(labels):

@@ -88,9 +88,5 @@ def _graph_variable(variables: dict[str, Any]) -> str | None:
     named = next((name for name in _GRAPH_VARIABLES if name in variables), None)
     if named:
         return named
-    square = [
-        name
-        for name, value in variables.items()
-        if sparse.issparse(value) and value.shape[0] == value.shape[1]
-    ]
+    square = [name for name, value in variables.items() if sparse.issparse(value) and value.shape[0] == value.shape[1]]
     return square[0] if len(square) == 1 else None

@@ -49,9 +49,7 @@ def read_word2vec(path: Path, id_type: IdType) -> Embedding:
     # The original word2vec, and many tools since, write a space at the end of each line.
     columns = line.rstrip(delimiter).count(delimiter) + 1
     surplus = line.count(delimiter) + 1 - columns
-    table = read_delimited(
-        path, delimiter, columns=columns, skip=int(header is not None), quote=False, surplus=surplus
-    )
+    table = read_delimited(path, delimiter, columns=columns, skip=int(header is not None), quote=False, surplus=surplus)
     if header and (n, d) != (table.num_rows, columns - 1):
         raise FileFormatError(
             f"{path}: the first line announces {n} vectors of {d} numbers, "

@@ -125,11 +125,7 @@ Residual = ShardedCSR | ColumnBlockedCSR
 
 
 def as_residual(
-    matrix: sparse.csr_array,
-    kernels: "Kernels",
-    *,
-    cuts: NDArray[np.int64] | None = None,
-    first_shard: int = 0,
+    matrix: sparse.csr_array, kernels: "Kernels", *, cuts: NDArray[np.int64] | None = None, first_shard: int = 0
 ) -> Residual:
     """Convert a CSR matrix, reusing its arrays, to the layout that is fastest for its number of columns."""
     if matrix.shape[1] < COLUMN_BLOCKED_FROM:

@@ -84,9 +84,7 @@ class Kernels(ABC):
         """
 
     @abstractmethod
-    def step_rows(
-        self, graph: TransitionGraph, scales: tuple[Array, Array], steps: int, rows: range
-    ) -> SparseRows:
+    def step_rows(self, graph: TransitionGraph, scales: tuple[Array, Array], steps: int, rows: range) -> SparseRows:
         """Rows of ``log max(a_i (S^steps)_{ji} b_j, 1)``, where ``scales`` is ``(a, b)``.
 
         A is symmetric, so ``(S^p)_ij = d_j / d_i (S^p)_ji`` and a row is computed from a column. Returns for each
@@ -106,9 +104,7 @@ class Kernels(ABC):
         """
 
     @abstractmethod
-    def communities(
-        self, graph: CSRGraph, *, max_size: int, max_rounds: int, tolerated_changes: int
-    ) -> IndexArray:
+    def communities(self, graph: CSRGraph, *, max_size: int, max_rounds: int, tolerated_changes: int) -> IndexArray:
         """Label the community of each node, by sequential label propagation.
 
         Each node starts with its own label. In each round nodes are visited in order and adopt the label with the

@@ -71,9 +71,7 @@ class ConnectivityMatrix(BaseEstimator, ABC):  # type: ignore[misc]
         """Raise ParameterError if a parameter is out of range."""
 
     @abstractmethod
-    def source(
-        self, graph: Graph, form: MatrixForm = EXACT, *, dtype: Any, seed: int, threads: int
-    ) -> MatrixSource:
+    def source(self, graph: Graph, form: MatrixForm = EXACT, *, dtype: Any, seed: int, threads: int) -> MatrixSource:
         """Return the rows of this matrix for a graph.
 
         Parameters

@@ -81,13 +81,7 @@ class StepSource(KernelSource):
     """
 
     def __init__(
-        self,
-        graph: Graph,
-        step: int,
-        *,
-        shift: float | None = None,
-        dtype: Any,
-        kernels: Kernels | None = None,
+        self, graph: Graph, step: int, *, shift: float | None = None, dtype: Any, kernels: Kernels | None = None
     ) -> None:
         n = graph.n_nodes
         self.shape = (n, n)

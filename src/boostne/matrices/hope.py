@@ -132,11 +132,7 @@ class OperatorSource(MatrixSource):
         self._operator = operator
         self.shape = operator.shape
         self.dtype = np.dtype(dtype)
-        check_memory(
-            self.nbytes,
-            f"{self.shape[0] ** 2:,} entries of this connectivity matrix",
-            SPARSER,
-        )
+        check_memory(self.nbytes, f"{self.shape[0] ** 2:,} entries of this connectivity matrix", SPARSER)
 
     def __reduce__(self) -> Any:
         return CSRSource, (self.build()[0],)
@@ -269,12 +265,7 @@ def _katz_series(graph: Graph, beta: float | None) -> tuple[float, int]:
 
 def _operator(product: Callable[..., Any], transposed: Callable[..., Any], shape: Any) -> LinearOperator:
     return LinearOperator(
-        shape,
-        matvec=product,
-        rmatvec=transposed,
-        matmat=product,
-        rmatmat=transposed,
-        dtype=np.dtype(np.float64),
+        shape, matvec=product, rmatvec=transposed, matmat=product, rmatmat=transposed, dtype=np.dtype(np.float64)
     )
 
 

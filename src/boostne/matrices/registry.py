@@ -67,6 +67,4 @@ def _matrix_class(name: str) -> type[ConnectivityMatrix]:
             f"use the method {SIGNED[name]}, which factorizes that matrix"
         )
     names = ", ".join(map(repr, MATRICES))
-    raise ParameterError(
-        f"connectivity must be one of {names}, a matrix or a function of a graph; got {name!r}"
-    )
+    raise ParameterError(f"connectivity must be one of {names}, a matrix or a function of a graph; got {name!r}")

@@ -50,9 +50,7 @@ class MatrixSource(ABC):
         """Return the rows as built on a PyTorch device, or None if they are built on the host only."""
         return None
 
-    def build(
-        self, progress: ProgressCallback = silent
-    ) -> tuple[sparse.csr_array, NDArray[np.float64] | None]:
+    def build(self, progress: ProgressCallback = silent) -> tuple[sparse.csr_array, NDArray[np.float64] | None]:
         """Build all of X; beside it, one chunk of rows is held in memory.
 
         Returns
@@ -101,9 +99,7 @@ class CSRSource(MatrixSource):
         """Return the source itself: copying takes one thread."""
         return self
 
-    def build(
-        self, progress: ProgressCallback = silent
-    ) -> tuple[sparse.csr_array, NDArray[np.float64] | None]:
+    def build(self, progress: ProgressCallback = silent) -> tuple[sparse.csr_array, NDArray[np.float64] | None]:
         """Return the matrix itself."""
         progress(Progress("connectivity", 1.0, f"{self.nnz:,} entries"))
         return self._X, self._dropped

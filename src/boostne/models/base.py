@@ -139,8 +139,7 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
             raise GraphError(f"the graph has {graph.n_nodes} nodes and no edges: there is nothing to embed")
         if len(graph.isolated):
             warnings.warn(
-                f"{len(graph.isolated)} of {graph.n_nodes} nodes have no edges; their vectors are zero",
-                stacklevel=2,
+                f"{len(graph.isolated)} of {graph.n_nodes} nodes have no edges; their vectors are zero", stacklevel=2
             )
         return graph
 
@@ -157,9 +156,7 @@ def _methods_with(capability: str) -> str:
     classes: list[type] = [NodeEmbedder]
     for cls in classes:
         classes.extend(cls.__subclasses__())
-    names = [
-        cls.__name__ for cls in classes if getattr(getattr(cls, "capabilities", None), capability, False)
-    ]
+    names = [cls.__name__ for cls in classes if getattr(getattr(cls, "capabilities", None), capability, False)]
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 

@@ -69,9 +69,7 @@ class FactorizationEmbedder(NodeEmbedder):
         reordered = self._reorder(graph, matrix)
         work = self._workload(graph)
         # A form that was requested is estimated even if it does not fit: that is what people want to know.
-        form = matrix.requested_form or matrix.plan(
-            reordered.graph, work, MemoryBudget.within(self.memory_limit)
-        )
+        form = matrix.requested_form or matrix.plan(reordered.graph, work, MemoryBudget.within(self.memory_limit))
         found = estimate(matrix.sample(reordered.graph, form, work), work, form)
         return replace(found, peak_bytes=found.peak_bytes + reordered.nbytes)
 
@@ -80,9 +78,7 @@ class FactorizationEmbedder(NodeEmbedder):
         parameters = super().result_parameters()
         if isinstance(self.connectivity, str):
             # A name and an object with the default parameters give the same matrix.
-            parameters["connectivity"] = to_json(
-                "connectivity", as_connectivity(self.connectivity, self.window)
-            )
+            parameters["connectivity"] = to_json("connectivity", as_connectivity(self.connectivity, self.window))
         del parameters["window"]
         return parameters
 
@@ -193,9 +189,7 @@ class FactorizationEmbedder(NodeEmbedder):
         run = {"version": version("boostne"), "graph": graph.fingerprint(), **self.result_parameters()}
         return checkpoint.open({**run, "random_state": seed})
 
-    def _reorder(
-        self, graph: Graph, matrix: ConnectivityMatrix, progress: ProgressCallback = silent
-    ) -> ReorderedGraph:
+    def _reorder(self, graph: Graph, matrix: ConnectivityMatrix, progress: ProgressCallback = silent) -> ReorderedGraph:
         return reorder(graph, reorderable=matrix.reorderable, threads=self.threads, progress=progress)
 
     def _job(

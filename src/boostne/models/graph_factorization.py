@@ -57,11 +57,7 @@ class GraphFactorization(ConnectedEmbedder):
     """
 
     capabilities = Capabilities(
-        weights=True,
-        direction=False,
-        engines=("local",),
-        cost="(m·d + n·d²) per iteration",
-        paper="Ahmed et al. 2013",
+        weights=True, direction=False, engines=("local",), cost="(m·d + n·d²) per iteration", paper="Ahmed et al. 2013"
     )
 
     def _embed(self, graph: Graph, seed: int, progress: ProgressCallback) -> NDArray[Any]:

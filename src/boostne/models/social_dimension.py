@@ -53,11 +53,7 @@ class SocialDimension(ConnectedEmbedder):
     """
 
     capabilities = Capabilities(
-        weights=True,
-        direction=False,
-        engines=("local",),
-        cost="(m·d + n·d²) per iteration",
-        paper="Tang, Liu 2009",
+        weights=True, direction=False, engines=("local",), cost="(m·d + n·d²) per iteration", paper="Tang, Liu 2009"
     )
 
     def _embed(self, graph: Graph, seed: int, progress: ProgressCallback) -> NDArray[Any]:

@@ -57,11 +57,7 @@ class SpectralClustering(ConnectedEmbedder):
     """
 
     capabilities = Capabilities(
-        weights=True,
-        direction=False,
-        engines=("local",),
-        cost="(m·d + n·d²) per iteration",
-        paper="Tang, Liu 2011",
+        weights=True, direction=False, engines=("local",), cost="(m·d + n·d²) per iteration", paper="Tang, Liu 2011"
     )
 
     def _embed(self, graph: Graph, seed: int, progress: ProgressCallback) -> NDArray[Any]:

@@ -59,10 +59,7 @@ def _page(results: ResultsFolder, charts: Sequence[Chart]) -> Page:
     )
     sections = [
         Section("summary", "Summary", _summary(results)),
-        *(
-            Section(f"scores-{name}", f"Scores on {name}", _scores(results, name))
-            for name in results.datasets
-        ),
+        *(Section(f"scores-{name}", f"Scores on {name}", _scores(results, name)) for name in results.datasets),
         Section("levels", "Number of levels", _levels(results, charts)),
         Section("maps", "Maps", _maps(results)),
         Section("run", "Run", _run(results)),

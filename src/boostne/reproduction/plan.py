@@ -49,9 +49,7 @@ class Protocol:
     @classmethod
     def quick(cls, seed: int = 0) -> "Protocol":
         """Return a reduced protocol: 3 splits, 3 ratios, 3 numbers of levels."""
-        return cls(
-            train=(10, 50, 90), repeats=3, levels=(1, 8, 64), curve_train=(50,), map_nodes=500, seed=seed
-        )
+        return cls(train=(10, 50, 90), repeats=3, levels=(1, 8, 64), curve_train=(50,), map_nodes=500, seed=seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +74,7 @@ class Configuration:
         """Return the estimator; `options` that it does not have are ignored."""
         cls = find_method(self.method)
         accepted = inspect.signature(cls).parameters
-        return cls(
-            **{name: value for name, value in options.items() if name in accepted} | dict(self.parameters)
-        )
+        return cls(**{name: value for name, value in options.items() if name in accepted} | dict(self.parameters))
 
     def key(self) -> dict[str, Any]:
         """Return everything that the vectors depend on besides the graph."""

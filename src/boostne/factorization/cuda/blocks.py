@@ -78,9 +78,7 @@ class SparseBlock(DeviceBlock):
         return cls(gpu.csr_from_dense(R), gpu.csr_from_dense(R.T.contiguous()))
 
     @classmethod
-    def from_entries(
-        cls, rows: Tensor, columns: Tensor, data: Tensor, shape: tuple[int, int]
-    ) -> "SparseBlock":
+    def from_entries(cls, rows: Tensor, columns: Tensor, data: Tensor, shape: tuple[int, int]) -> "SparseBlock":
         """Sort entries, given row by row, by rows and by columns."""
         n, m = shape
         return cls(gpu.csr_from_entries(rows, columns, data, n), gpu.csr_from_entries(columns, rows, data, m))

@@ -88,9 +88,7 @@ class CudaEngine(Engine):
         free = _free_memory(self._device)
         return name if free is None else f"{name}, {format_bytes(free)} free"
 
-    def plan(
-        self, matrix: ConnectivityMatrix, graph: Graph, work: Workload, memory_limit: Any = None
-    ) -> MatrixForm:
+    def plan(self, matrix: ConnectivityMatrix, graph: Graph, work: Workload, memory_limit: Any = None) -> MatrixForm:
         """Prefer a form that is built on the device, whose memory :meth:`load` checks; see :meth:`Engine.plan`."""
         return matrix.device_form or super().plan(matrix, graph, work, memory_limit)
 

@@ -58,9 +58,7 @@ class DaskEngine(Engine):
         self._transition: Transition = "none"
         self._extrapolation = 0.0
 
-    def plan(
-        self, matrix: ConnectivityMatrix, graph: Graph, work: Workload, memory_limit: Any = None
-    ) -> MatrixForm:
+    def plan(self, matrix: ConnectivityMatrix, graph: Graph, work: Workload, memory_limit: Any = None) -> MatrixForm:
         """Use the memory of all workers together; see :meth:`Engine.plan`. :meth:`load` checks each worker."""
         if memory_limit is not None:
             return super().plan(matrix, graph, work, memory_limit)
@@ -158,9 +156,7 @@ class DaskEngine(Engine):
             except LOSSES:
                 self._restore()
 
-    def _write_parts(
-        self, store: FileFactorStore, folder: Path, nodes: NDArray[Any], widths: list[int]
-    ) -> list[Path]:
+    def _write_parts(self, store: FileFactorStore, folder: Path, nodes: NDArray[Any], widths: list[int]) -> list[Path]:
         paths, tasks = [], []
         for i, placed in enumerate(self._placement.placed):
             rows = placed.place.rows

@@ -36,9 +36,7 @@ class FactorStore(Protocol):
     def release(self) -> None:
         """Note that the current level is finished and the caller has its factors."""
 
-    def replay(
-        self, placement: BlockPlacement, level: int, behind: Sequence[PlacedBlock]
-    ) -> list["Future[Any]"]:
+    def replay(self, placement: BlockPlacement, level: int, behind: Sequence[PlacedBlock]) -> list["Future[Any]"]:
         """Start the tasks that deflate some blocks by a finished level."""
 
 
@@ -64,9 +62,7 @@ class ClientFactorStore:
         """Drop the level: from now on it is recalled."""
         self.current = None
 
-    def replay(
-        self, placement: BlockPlacement, level: int, behind: Sequence[PlacedBlock]
-    ) -> list["Future[Any]"]:
+    def replay(self, placement: BlockPlacement, level: int, behind: Sequence[PlacedBlock]) -> list["Future[Any]"]:
         """Send V to all of them, and to each its rows of U."""
         current = self.current
         U, V = current[1] if current is not None and current[0] == level else self.recall(level)
@@ -110,9 +106,7 @@ class FileFactorStore:
     def release(self) -> None:
         """Keep the files: the parts are written from them."""
 
-    def replay(
-        self, placement: BlockPlacement, level: int, behind: Sequence[PlacedBlock]
-    ) -> list["Future[Any]"]:
+    def replay(self, placement: BlockPlacement, level: int, behind: Sequence[PlacedBlock]) -> list["Future[Any]"]:
         """Let each worker read its rows of U, and V."""
         return [
             placement.submit(placed.worker, worker_block.replay_from_files, placed.block, level, self.files)

@@ -8,15 +8,7 @@ from numpy.typing import NDArray
 
 from boostne.errors import ParameterError
 from boostne.kernels.column_blocked_csr import ColumnBlockedCSR, Residual
-from boostne.kernels.contract import (
-    DEAD_COMPONENT,
-    Array,
-    DoubleArray,
-    IndexArray,
-    Kernels,
-    PushedRows,
-    SparseRows,
-)
+from boostne.kernels.contract import DEAD_COMPONENT, Array, DoubleArray, IndexArray, Kernels, PushedRows, SparseRows
 from boostne.kernels.csr_graph import CSRGraph, TransitionGraph, WalkGraph
 from boostne.kernels.layout import BLOCK_COLUMNS, aligned_empty, round_up, tile_width
 from boostne.kernels.native.library import load_library
@@ -61,8 +53,7 @@ class NativeKernels(Kernels):
         self._isa = best if instruction_set is None else INSTRUCTION_SETS.index(instruction_set)
         if self._isa > best:
             raise ParameterError(
-                f"this machine does not support {instruction_set}; its best instruction set is "
-                f"{INSTRUCTION_SETS[best]}"
+                f"this machine does not support {instruction_set}; its best instruction set is {INSTRUCTION_SETS[best]}"
             )
         self.instruction_set = INSTRUCTION_SETS[self._isa]
         self.threads = threads
@@ -82,9 +73,7 @@ class NativeKernels(Kernels):
 
     def stripe(self, indptr: NDArray[np.int64], R: ColumnBlockedCSR) -> None:
         entries = R.packed_indices, R.data, R.starts
-        self._call_typed(
-            "stripe", R.data.dtype, len(R.rows) - 1, R.rows, R.n_strips, R.bits, indptr, *entries
-        )
+        self._call_typed("stripe", R.data.dtype, len(R.rows) - 1, R.rows, R.n_strips, R.bits, indptr, *entries)
 
     def sweep(
         self, R: Residual, V: Array, gram_v: DoubleArray, U: Array, *, inner: int
@@ -125,9 +114,7 @@ class NativeKernels(Kernels):
     def walk_columns(self, graph: TransitionGraph, scale: Array, window: int, columns: range) -> SparseRows:
         return self._walk_rows("walk_columns", graph, columns, scale, window)
 
-    def step_rows(
-        self, graph: TransitionGraph, scales: tuple[Array, Array], steps: int, rows: range
-    ) -> SparseRows:
+    def step_rows(self, graph: TransitionGraph, scales: tuple[Array, Array], steps: int, rows: range) -> SparseRows:
         return self._walk_rows("step_rows", graph, rows, *scales, steps)
 
     def _walk_rows(self, name: str, graph: TransitionGraph, rows: range, *arguments: Any) -> SparseRows:
@@ -157,9 +144,7 @@ class NativeKernels(Kernels):
         total = int(counts.sum())
         return counts, columns[:total], values[:total], dropped
 
-    def communities(
-        self, graph: CSRGraph, *, max_size: int, max_rounds: int, tolerated_changes: int
-    ) -> IndexArray:
+    def communities(self, graph: CSRGraph, *, max_size: int, max_rounds: int, tolerated_changes: int) -> IndexArray:
         labels = np.empty(graph.n, np.int32)
         self._call(
             "communities", graph.n, graph.indptr, graph.indices, graph.weights, max_size, max_rounds,

@@ -46,9 +46,7 @@ def step_rows(graph: TransitionGraph, scales: tuple[Array, Array], steps: int, r
     return positive_logarithms(B)
 
 
-def push_rows(
-    graph: PushGraph, *, factor: float, epsilon: float, window: int, cap: int, rows: range
-) -> PushedRows:
+def push_rows(graph: PushGraph, *, factor: float, epsilon: float, window: int, cap: int, rows: range) -> PushedRows:
     """Compute rows of the DeepWalk matrix by forward push."""
     A, inverse_degree = adjacency(graph), graph.inverse_degree
     pushed, dropped = [], np.zeros(len(rows))

@@ -48,9 +48,7 @@ def stripe(indptr: NDArray[np.int64], R: ColumnBlockedCSR) -> None:
         R.starts[b] = span.start + np.searchsorted(strips[order], np.arange(R.n_strips + 1))
 
 
-def sweep(
-    R: Residual, V: Array, gram_v: DoubleArray, U: Array, *, inner: int
-) -> tuple[list[PartialSum], DoubleArray]:
+def sweep(R: Residual, V: Array, gram_v: DoubleArray, U: Array, *, inner: int) -> tuple[list[PartialSum], DoubleArray]:
     """Update U and compute ``R^T U``."""
     partials: list[PartialSum] = []
     grams = np.empty((R.n_shards, V.shape[1], V.shape[1]))

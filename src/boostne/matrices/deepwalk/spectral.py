@@ -99,15 +99,7 @@ class SpectralSource(MatrixSource):
     """
 
     def __init__(
-        self,
-        graph: Graph,
-        *,
-        window: int,
-        negative: float,
-        eigenpairs: int,
-        dtype: Any,
-        seed: int,
-        threads: int,
+        self, graph: Graph, *, window: int, negative: float, eigenpairs: int, dtype: Any, seed: int, threads: int
     ) -> None:
         self.shape = graph.adjacency.shape
         self.dtype = np.dtype(dtype)
@@ -119,9 +111,7 @@ class SpectralSource(MatrixSource):
     @cached_property
     def _factorized(self) -> GramSource:
         pairs = leading_eigenpairs(self._graph, self._eigenpairs, self._seed, self._threads)
-        F = spectral_factor(
-            self._graph, *pairs, window=self._window, negative=self._negative, dtype=self.dtype
-        )
+        F = spectral_factor(self._graph, *pairs, window=self._window, negative=self._negative, dtype=self.dtype)
         return GramSource(F, self._threads)
 
     def __reduce__(self) -> Any:
@@ -140,9 +130,7 @@ class SpectralSource(MatrixSource):
     def rows(self, rows: range) -> list[RowBlock]:
         return self._factorized.rows(rows)
 
-    def build(
-        self, progress: ProgressCallback = silent
-    ) -> tuple[sparse.csr_array, NDArray[np.float64] | None]:
+    def build(self, progress: ProgressCallback = silent) -> tuple[sparse.csr_array, NDArray[np.float64] | None]:
         """Compute the eigenpairs, then X; see :meth:`MatrixSource.build`."""
         progress(Progress("connectivity", 0.0, f"{self._eigenpairs} eigenpairs"))
         return super().build(progress)
@@ -170,13 +158,7 @@ def window_filter(eigenvalues: NDArray[np.float64], window: int) -> NDArray[np.f
 
 
 def spectral_factor(
-    graph: Graph,
-    values: NDArray[np.float64],
-    vectors: NDArray[np.float64],
-    *,
-    window: int,
-    negative: float,
-    dtype: Any,
+    graph: Graph, values: NDArray[np.float64], vectors: NDArray[np.float64], *, window: int, negative: float, dtype: Any
 ) -> NDArray[Any]:
     """Return F, with ``X = log max(F F^T, 1)``; see :class:`SpectralSource`."""
     scale = np.sqrt(graph.volume / negative * window_filter(values, window))
@@ -198,11 +180,7 @@ def leading_eigenpairs(graph: Graph, count: int, seed: int, threads: int | None 
 
 
 def component_eigenpairs(
-    graph: Graph,
-    count: int,
-    seed: int,
-    components: list[NDArray[np.int64]] | None = None,
-    threads: int | None = None,
+    graph: Graph, count: int, seed: int, components: list[NDArray[np.int64]] | None = None, threads: int | None = None
 ) -> Eigenpairs:
     """Return the largest eigenvalues of the normalized adjacency, descending, and their eigenvectors.
 
