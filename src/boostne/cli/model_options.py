@@ -4,8 +4,8 @@ from typing import Any
 
 import click
 
-from boostne.cli.estimator import MATRIX_METHODS, MATRIX_NAMES, METHOD_NAMES
-from boostne.cli.options import ModelOption, at_least, number
+from boostne.cli.estimator import MATRIX_METHODS, matrix_classes
+from boostne.cli.options import ModelOption, RegistryChoice, at_least, number
 
 
 def _check_size(_: click.Context, option: click.Parameter, value: str | None) -> int | None:
@@ -24,6 +24,8 @@ def _option(
         settings |= {"type": click.Choice(kind)}
     elif kind is bool:
         settings |= {"is_flag": True}
+    elif isinstance(kind, RegistryChoice):
+        settings |= {"type": kind, "metavar": "NAME"}
     else:
         settings |= {"type": kind, "metavar": "N" if kind is int else "NUMBER"}
     declarations = [flag, name] if name else [flag]
@@ -39,10 +41,10 @@ _DEEPWALK, _NODE2VEC = ("deepwalk",), ("node2vec",)
 
 # Flag, kind, the methods and the matrices that it belongs to, and the help text.
 _GENERAL = (
-    _option("--dimensions", int, METHOD_NAMES, (),
+    _option("--dimensions", int, (), (),
             "Vector length: a multiple of --levels for boostne and of --steps for grarep; even for hope and line."),
-    _option("--dtype", ["float32", "float64"], METHOD_NAMES, (), "Precision of the vectors."),
-    _option("--seed", int, METHOD_NAMES, (),
+    _option("--dtype", ["float32", "float64"], (), (), "Precision of the vectors."),
+    _option("--seed", int, (), (),
             "Random seed. The same seed gives the same vectors, bit for bit, with any number of threads.",
             name="random_state", callback=at_least(0)),
     _option("--threads", int, _THREADED, (), "Number of threads; on a Dask cluster, per worker. By default all cores."),
@@ -69,8 +71,8 @@ _FACTORIZATION = (
 )  # fmt: skip
 
 _MATRIX = (
-    _option("--connectivity", list(MATRIX_NAMES), MATRIX_METHODS, (),
-            f"Matrix to factorize: {', '.join(MATRIX_NAMES)}. node2vec suits small graphs.", metavar="NAME"),
+    _option("--connectivity", RegistryChoice(matrix_classes), MATRIX_METHODS, (),
+            "Matrix to factorize. node2vec suits small graphs."),
     _option("--window", int, _WALKS, _WALK_MATRICES,
             "Longest distance on a random walk at which two nodes form a pair."),
     _option("--negative", number, _SAMPLED, ("deepwalk", "node2vec", "line", "grarep"),

@@ -5,6 +5,7 @@ matrices of the width of a level, so R, U and V may be stored in host memory, on
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -15,6 +16,8 @@ from boostne.graph import Graph
 from boostne.matrices import ConnectivityMatrix, MatrixForm, MatrixSource
 from boostne.memory import MemoryBudget
 from boostne.progress import ProgressCallback, silent
+
+Recall = Callable[[int], tuple[NDArray[Any], NDArray[Any]]]  # from a finished level, counted from 0, to its U and V
 
 
 class LevelLost(Exception):  # noqa: N818

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.factorization.context_factor import ContextFactor
-from boostne.factorization.engine import Engine, PassResult
+from boostne.factorization.engine import Engine, PassResult, Recall
 from boostne.kernels import Kernels, get_kernels
 from boostne.kernels.column_blocked_csr import as_residual
 from boostne.kernels.layout import aligned_empty
@@ -81,6 +81,11 @@ class LocalEngine(Engine):
         self.start_level(V)
         self._U[:, : U.shape[1]] = U
         self.deflate()
+
+
+def open_engine(engine: object, components: int, recall: Recall, threads: int | None) -> LocalEngine:  # noqa: ARG001
+    """Return the engine of this machine."""
+    return LocalEngine(get_kernels(threads=threads))
 
 
 def squared_norm(data: NDArray[Any], chunk: int = 1 << 20) -> float:

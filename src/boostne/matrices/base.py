@@ -70,8 +70,9 @@ class ConnectivityMatrix(BaseEstimator, ABC):  # type: ignore[misc]
     def check(self) -> None:
         """Raise ParameterError if a parameter is out of range."""
 
-    @abstractmethod
-    def source(self, graph: Graph, form: MatrixForm = EXACT, *, dtype: Any, seed: int, threads: int) -> MatrixSource:
+    def source(
+        self, graph: Graph, form: MatrixForm = EXACT, *, dtype: Any, seed: int = 0, threads: int = 1
+    ) -> MatrixSource:
         """Return the rows of this matrix for a graph.
 
         Parameters
@@ -87,6 +88,11 @@ class ConnectivityMatrix(BaseEstimator, ABC):  # type: ignore[misc]
         threads : int
             The result does not depend on it.
         """
+        return self._source(graph, form, np.dtype(dtype), seed, threads)
+
+    @abstractmethod
+    def _source(self, graph: Graph, form: MatrixForm, dtype: Any, seed: int, threads: int) -> MatrixSource:
+        """Return the rows; see :meth:`source`."""
 
     @property
     def requested_form(self) -> MatrixForm | None:
@@ -98,7 +104,7 @@ class ConnectivityMatrix(BaseEstimator, ABC):  # type: ignore[misc]
         """The form to build on a GPU; None if X is built on the host and copied."""
         return None
 
-    def plan(self, graph: Graph, work: Workload, budget: MemoryBudget) -> MatrixForm:  # noqa: ARG002
+    def plan(self, graph: Graph, work: Workload, budget: MemoryBudget) -> MatrixForm:
         """Return the form that X takes within a memory budget.
 
         Raises
@@ -122,15 +128,7 @@ class SparseMatrix(ConnectivityMatrix):
     def build(self, graph: Graph) -> Any:
         """Return the matrix, sparse or dense, non-negative; the caller may overwrite it."""
 
-    def source(
-        self,
-        graph: Graph,
-        form: MatrixForm = EXACT,  # noqa: ARG002
-        *,
-        dtype: Any,
-        seed: int,  # noqa: ARG002
-        threads: int,  # noqa: ARG002
-    ) -> CSRSource:
+    def _source(self, graph: Graph, form: MatrixForm, dtype: Any, seed: int, threads: int) -> CSRSource:
         return CSRSource(nonnegative_csr(self.build(graph), graph, dtype))
 
 

@@ -42,15 +42,7 @@ class GraRepMatrix(ConnectivityMatrix):
         check_integer("window", self.window, 1)
         check_number("negative", self.negative, 0, strict=True)
 
-    def source(
-        self,
-        graph: Graph,
-        form: MatrixForm = EXACT,  # noqa: ARG002
-        *,
-        dtype: Any,
-        seed: int = 0,  # noqa: ARG002
-        threads: int,
-    ) -> "StepSource":
+    def _source(self, graph: Graph, form: MatrixForm, dtype: Any, seed: int, threads: int) -> "StepSource":
         shift, kernels = self.negative / graph.n_nodes, get_kernels(threads=threads)
         return StepSource(graph, self.window, shift=shift, dtype=dtype, kernels=kernels)
 
@@ -60,7 +52,7 @@ class GraRepMatrix(ConnectivityMatrix):
         return EXACT
 
     def sample(self, graph: Graph, form: MatrixForm, work: Workload) -> RowSample:
-        return self.source(graph, form, dtype=work.dtype, threads=work.threads).sample()
+        return self._source(graph, form, work.dtype, 0, work.threads).sample()
 
 
 class StepSource(KernelSource):

@@ -64,18 +64,10 @@ class OperatorMatrix(ConnectivityMatrix):
     def operator(self, graph: Graph) -> LinearOperator:
         """Return the matrix as an operator, non-negative."""
 
-    def source(
-        self,
-        graph: Graph,
-        form: MatrixForm = EXACT,  # noqa: ARG002
-        *,
-        dtype: Any,
-        seed: int,  # noqa: ARG002
-        threads: int,  # noqa: ARG002
-    ) -> "OperatorSource":
+    def _source(self, graph: Graph, form: MatrixForm, dtype: Any, seed: int, threads: int) -> "OperatorSource":
         return OperatorSource(self.operator(graph), dtype)
 
-    def plan(self, graph: Graph, work: Workload, budget: MemoryBudget) -> MatrixForm:  # noqa: ARG002
+    def plan(self, graph: Graph, work: Workload, budget: MemoryBudget) -> MatrixForm:
         check_entries(work.n_nodes**2, work, budget, SPARSER)
         return EXACT
 
@@ -150,7 +142,7 @@ class OperatorSource(MatrixSource):
     def chunk_rows(self) -> int:
         return CHUNK_ROWS
 
-    def with_threads(self, threads: int) -> "OperatorSource":  # noqa: ARG002
+    def with_threads(self, threads: int) -> "OperatorSource":
         """Return the source itself: its products run on all cores."""
         return self
 

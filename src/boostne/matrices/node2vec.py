@@ -67,15 +67,7 @@ class Node2VecMatrix(ConnectivityMatrix):
         for name in ("p", "q", "negative"):
             check_number(name, getattr(self, name), 0, strict=True)
 
-    def source(
-        self,
-        graph: Graph,
-        form: MatrixForm = EXACT,  # noqa: ARG002
-        *,
-        dtype: Any,
-        seed: int = 0,  # noqa: ARG002
-        threads: int = 1,
-    ) -> "Node2VecSource":
+    def _source(self, graph: Graph, form: MatrixForm, dtype: Any, seed: int, threads: int) -> "Node2VecSource":
         check_size(graph, self.window)
         chain = EdgeChain(graph, p=self.p, q=self.q)
         return Node2VecSource(chain, window=self.window, negative=self.negative, dtype=dtype, threads=threads)

@@ -46,7 +46,7 @@ class MatrixSource(ABC):
     def with_threads(self, threads: int) -> "MatrixSource":
         """Return the same source, running on this machine with a number of threads."""
 
-    def device_rows(self, device: str) -> DeviceRows | None:  # noqa: ARG002
+    def device_rows(self, device: str) -> DeviceRows | None:
         """Return the rows as built on a PyTorch device, or None if they are built on the host only."""
         return None
 
@@ -95,7 +95,7 @@ class CSRSource(MatrixSource):
     def chunk_rows(self) -> int:
         return max(self.shape[0], 1)
 
-    def with_threads(self, threads: int) -> Self:  # noqa: ARG002
+    def with_threads(self, threads: int) -> Self:
         """Return the source itself: copying takes one thread."""
         return self
 

@@ -89,7 +89,7 @@ class FactorizationEmbedder(NodeEmbedder):
         reordered = self._reorder(graph, matrix, progress)
         job = self._job(reordered, matrix, seed, checkpoint, progress)
         recall = lambda level: self._recall(reordered.order, level)  # noqa: E731
-        with loaded_engine(self.engine, job, threads=self.threads, recall=recall) as (engine, form):
+        with loaded_engine(self.engine, job, recall, self.threads) as (engine, form):
             self._store_start(engine, form, reordered.inverse)
             vectors = np.empty((graph.n_nodes, self.dimensions), self.dtype)
             self.context_ = np.empty_like(vectors)

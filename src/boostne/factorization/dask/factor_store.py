@@ -4,7 +4,7 @@ They are needed twice: by the user, and by a block that was lost with its worker
 the finished levels again.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,6 +17,7 @@ from boostne.factorization.dask import worker_block
 from boostne.factorization.dask.block_placement import BlockPlacement, PlacedBlock
 from boostne.factorization.dask.cluster import Cluster
 from boostne.factorization.dask.worker_block import FactorFiles, TaskStamp
+from boostne.factorization.engine import Recall
 
 if TYPE_CHECKING:
     from distributed import Future
@@ -44,7 +45,7 @@ class FactorStore(Protocol):
 class ClientFactorStore:
     """Gathers the factors on the client; ``recall(i)`` returns those of a finished level."""
 
-    recall: Callable[[int], Factors]
+    recall: Recall
     current: tuple[int, Factors] | None = None
 
     def check(self, cluster: Cluster) -> None:

@@ -91,7 +91,7 @@ class DeepWalkMatrix(ConnectivityMatrix):
         """Build some rows; for "spectral" those of the exact X. See :meth:`ConnectivityMatrix.sample`."""
         return DeepWalkPlan(self, graph, work).sample(form)
 
-    def source(self, graph: Graph, form: MatrixForm = EXACT, *, dtype: Any, seed: int, threads: int) -> MatrixSource:
+    def _source(self, graph: Graph, form: MatrixForm, dtype: Any, seed: int, threads: int) -> MatrixSource:
         common: dict[str, Any] = {"window": self.window, "negative": self.negative, "dtype": dtype}
         if form.name == "spectral":
             return SpectralSource(graph, eigenpairs=self.eigenpairs, seed=seed, threads=threads, **common)

@@ -54,7 +54,7 @@ class BoundedExactSource(ExactSource):
     def rows(self, rows: range) -> list[RowBlock]:
         return [self._bounded(row) for row in super().rows(rows)]
 
-    def device_rows(self, device: str) -> None:  # noqa: ARG002
+    def device_rows(self, device: str) -> None:
         """Return None: rows are pruned on the host."""
         return
 
