@@ -134,7 +134,8 @@ class Node2VecSource(MatrixSource):
             leaving = chain.backward(leaving + out_of)
         joint = self._weighted @ arriving + chain.visits @ leaving
         scale = self._scale[:, None] * self._scale[block] / (2 * self._window * self._negative)
-        return log_above_one((joint * scale).T)
+        blocks = log_above_one((joint * scale).T)
+        return [block._replace(values=block.values.astype(self.dtype, copy=False)) for block in blocks]
 
 
 class EdgeChain:
