@@ -1,7 +1,12 @@
-"""What every engine promises, on the local one and on the GPU's; without a GPU, that is PyTorch's CPU device."""
+"""The CUDA engine: storage, rows built on the device, operations, and BoostNE on it.
+
+Without a GPU, PyTorch's CPU device takes its place. The contract of all engines is in test_engine_contract.
+"""
 
 import gc
 import logging
+import math
+import subprocess
 import sys
 import weakref
 
@@ -10,46 +15,27 @@ import pytest
 import torch
 from scipy import sparse
 from tests import graphs
+from tests.parameters import boostne
+from tests.test_engine_contract import DEVICE, ROUNDING, TOLERANCE, matrix
 
-from boostne import BoostNE
 from boostne.errors import EngineError, MemoryLimitError
-from boostne.factorization import LocalEngine
-from boostne.factorization.boosting import Settings, boost, random_start
+from boostne.factorization import LevelSettings, boost, job, random_start
 from boostne.factorization.cuda.engine import CudaEngine
 from boostne.kernels.cuda import operations as gpu
-from boostne.kernels.reference import ReferenceKernels
 from boostne.kernels.reference.factorization import gram_of, hals_sweeps
-from boostne.kernels.sharded_csr import ShardedCSR
-from boostne.kernels.tree_reduction import sequential_sum, tree_sum
-from boostne.matrices import WalkColumns, exact_deepwalk, spectral_deepwalk
-from boostne.matrices.deepwalk.device import ExactRows, SpectralRows
-from boostne.models import loading
-
-DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-TOLERANCE = {"float32": 1e-4, "float64": 1e-10}
-ROUNDING = {"float32": 1e-6, "float64": 1e-14}
-ENGINES = {
-    "local": LocalEngine,
-    "dense": lambda: CudaEngine(DEVICE, dense_share=0.0),
-    "sparse": lambda: CudaEngine(DEVICE, dense_share=2.0),
-    "drops to sparse": lambda: CudaEngine(DEVICE, dense_share=0.25),
-    "dense blocks": lambda: CudaEngine(DEVICE, dense_share=0.0, block_entries=700),
-    "sparse blocks": lambda: CudaEngine(DEVICE, dense_share=2.0, block_entries=300),
-}
+from boostne.matrices import CSRSource
+from boostne.matrices.deepwalk.device import ExactDeviceRows, SpectralDeviceRows
+from boostne.matrices.deepwalk.exact import ExactSource
+from boostne.matrices.deepwalk.spectral import SpectralSource
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    """Tensors this small gain nothing from more, and lose much on a busy machine."""
+def _one_torch_thread():
+    """Tensors this small gain nothing from more threads and lose much on a busy machine."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
-
-
-@pytest.fixture(params=ENGINES)
-def make_engine(request):
-    return ENGINES[request.param]
 
 
 @pytest.fixture(params=["float32", "float64"])
@@ -57,194 +43,55 @@ def dtype(request):
     return request.param
 
 
-def matrix(dtype, n_rows=83, n_columns=61, seed=0):
-    """Sparse, non-negative, not square, with an empty row and an empty column."""
-    rng = np.random.default_rng(seed)
-    dense = rng.random((n_rows, 4)) ** 3 @ rng.random((4, n_columns)) ** 3
-    dense = np.maximum(dense + 0.3 * rng.normal(size=dense.shape), 0) * (rng.random(dense.shape) < 0.6)
-    dense[7], dense[:, 11] = 0, 0
-    return sparse.csr_array(dense.astype(dtype))
-
-
-def loaded(make_engine, X, components=3):
-    engine = make_engine()
-    engine.load(X.copy())
-    return engine, engine.begin(random_start(0, engine, components)(0))
-
-
-class TestContract:
-    def test_what_it_holds(self, make_engine, dtype):
-        X = matrix(dtype)
-        engine, _ = loaded(make_engine, X)
-        assert (engine.shape, engine.dtype, engine.nnz) == (X.shape, np.dtype(dtype), X.nnz)
-        assert engine.norm2 == pytest.approx(np.sum(X.data.astype(float) ** 2), rel=1e-12)
-
-    @pytest.mark.parametrize("components", [1, 3, 16, 17])
-    def test_a_pass_is_the_reference_s(self, make_engine, dtype, components):
-        X = matrix(dtype)
-        engine, context = loaded(make_engine, X, components)
-        V = random_start(0, engine, components)(0)
-        U = np.zeros((X.shape[0], components), dtype)
-        kernels, R = ReferenceKernels(), ShardedCSR.from_csr(X)
-        for _ in range(3):
-            swept = engine.sweep(context, 2)
-            product = engine.update(context, swept, 2)
-            parts, grams = kernels.sweep(R, V, gram_of(V), U, inner=2)
-            C, gram_u = tree_sum(parts), sequential_sum(grams)
-            gram_v, expected = kernels.hals(V, C, gram_u, inner=2)
-            rtol = 100 * TOLERANCE[dtype]
-            np.testing.assert_allclose(swept.gram[:components, :components], gram_u, rtol=rtol, atol=rtol)
-            np.testing.assert_allclose(context.gram[:components, :components], gram_v, rtol=rtol, atol=rtol)
-            assert product == pytest.approx(expected, rel=TOLERANCE[dtype])
-        for mine, reference in zip(engine.collect(context), (U, V), strict=True):
-            assert mine.shape == reference.shape
-            assert mine.dtype == dtype
-            np.testing.assert_allclose(mine, reference, atol=rtol * reference.max())
-
-    def test_extrapolation_and_retreat(self, make_engine, dtype):
-        engine, context = loaded(make_engine, matrix(dtype))
-        _, V0 = engine.collect(context)
-        engine.update(context, engine.sweep(context, 2), 2)
-        U1, V1 = engine.collect(context)
-        engine.extrapolate(context, 0.5)
-        stepped = np.maximum(V1 + 0.5 * (V1 - V0), 0)
-        np.testing.assert_allclose(engine.collect(context)[1], stepped, rtol=1e-5, atol=1e-6)
-        np.testing.assert_allclose(
-            context.gram[:3, :3], gram_of(engine.collect(context)[1]), rtol=ROUNDING[dtype]
-        )
-        engine.update(context, engine.sweep(context, 2), 2)
-        assert not np.array_equal(engine.collect(context)[0], U1)
-        engine.retreat(context)
-        np.testing.assert_array_equal(engine.collect(context)[0], U1)
-        np.testing.assert_array_equal(engine.collect(context)[1], V1)
-        np.testing.assert_allclose(context.gram[:3, :3], gram_of(V1), rtol=ROUNDING[dtype])
-        engine.extrapolate(context, 0.5)  # from where it went back to there is no way on
-        np.testing.assert_array_equal(engine.collect(context)[1], V1)
-
-    def test_a_component_is_given_new_values(self, make_engine, dtype):
-        engine, context = loaded(make_engine, matrix(dtype))
-        before = engine.collect(context)[1]
-        values = np.linspace(0, 1, engine.shape[1]).astype(dtype)
-        engine.reseed(context, 1, values)
-        np.testing.assert_array_equal(
-            engine.collect(context)[1], np.column_stack([before[:, 0], values, before[:, 2]])
-        )
-
-    def test_a_dead_component_is_zero(self, make_engine, dtype):
-        X = matrix(dtype)
-        engine = make_engine()
-        engine.load(X.copy())
-        V = random_start(0, engine, 3)(0)
-        V[:, 1] = 0
-        context = engine.begin(V)
-        swept = engine.sweep(context, 2)
-        U, _ = engine.collect(context)
-        assert (U[:, 1] == 0).all()
-        assert (U[:, 0] > 0).any()
-        assert swept.gram[1, 1] == 0
-
-    def test_deflation(self, make_engine, dtype):
-        X = matrix(dtype)
-        engine, context = loaded(make_engine, X)
-        left = X.toarray().astype(float)
-        for level in range(3):
-            for _ in range(5):
-                engine.update(context, engine.sweep(context, 2), 2)
-            U, V = engine.collect(context)
-            engine.deflate(context)
-            left = np.maximum(left - U.astype(float) @ V.T.astype(float), 0)
-            assert engine.norm2 == pytest.approx(np.sum(left**2), rel=TOLERANCE[dtype])
-            assert abs(engine.nnz - np.count_nonzero(left > 0)) <= np.count_nonzero(
-                np.abs(left) < ROUNDING[dtype]
-            )
-            context = engine.begin(random_start(0, engine, 3)(level + 1))
-
-    def test_a_nan_is_seen(self, make_engine):
-        X = matrix("float32")
-        engine, context = loaded(make_engine, X)
-        engine.reseed(context, 0, np.full(X.shape[1], np.nan, np.float32))
-        engine.extrapolate(context, 0.0)
-        swept = engine.sweep(context, 2)
-        assert np.isnan(engine.update(context, swept, 2))
-        engine.deflate(context)
-        assert np.isnan(engine.norm2)
-
-    def test_levels_are_the_local_engine_s(self, make_engine, dtype):
-        X = matrix(dtype)
-        runs = []
-        for make in (LocalEngine, make_engine):
-            engine = make()
-            engine.load(X.copy())
-            runs.append(list(boost(engine, Settings(4, 0, 12, 3), 4, random_start(5, engine, 4))))
-        for ours, theirs in zip(*runs, strict=True):
-            assert ours.n_iter == theirs.n_iter == 12
-            assert theirs.residual_norm == pytest.approx(ours.residual_norm, rel=TOLERANCE[dtype])
-            np.testing.assert_allclose(theirs.objective, ours.objective, rtol=TOLERANCE[dtype], atol=1e-6)
-
-    def test_replayed_levels_leave_the_same_residual(self, make_engine):
-        first, again = make_engine(), make_engine()
-        first.load(matrix("float32"))
-        again.load(matrix("float32"))
-        for level in boost(first, Settings(4, 1e-4, 20, 3), 3, random_start(5, first, 4)):
-            again.replay(level.U, level.V)
-            assert (again.norm2, again.nnz) == (first.norm2, first.nnz)
-
-    def test_the_same_bits_again(self, make_engine):
-        runs = []
-        for _ in range(2):
-            engine = make_engine()
-            engine.load(matrix("float32"))
-            runs.append(list(boost(engine, Settings(4, 1e-4, 20, 3), 3, random_start(5, engine, 4))))
-        for one, other in zip(*runs, strict=True):
-            np.testing.assert_array_equal(one.U, other.U)
-            np.testing.assert_array_equal(one.V, other.V)
+def loaded(X, **options):
+    engine = CudaEngine(DEVICE, **options)
+    engine.load(CSRSource(X))
+    return engine
 
 
 class TestStorage:
     def test_a_block_that_has_emptied_becomes_sparse(self):
-        engine = CudaEngine(DEVICE, dense_share=0.25)
-        engine.load(matrix("float32"))
+        engine = loaded(matrix("float32"), dense_share=0.25)
         assert engine.storage == ["dense"]
-        list(boost(engine, Settings(4, 1e-4, 30, 3), 4, random_start(0, engine, 4)))
+        start = random_start(0, engine.shape[1], 4, engine.dtype)
+        assert len(list(boost(engine, LevelSettings(4, 1e-4, 30, 3), 4, start))) == 4
         assert engine.storage == ["sparse"]
 
     @pytest.mark.parametrize(("share", "kind"), [(0.0, "dense"), (2.0, "sparse")])
-    def test_blocks_of_rows(self, share, kind):
-        engine = CudaEngine(DEVICE, dense_share=share, block_entries=700)
-        engine.load(matrix("float32"))
+    def test_rows_are_split_into_blocks(self, share, kind):
+        engine = loaded(matrix("float32"), dense_share=share, block_entries=700)
         assert set(engine.storage) == {kind}
         assert len(engine.storage) > 3
 
-    def test_what_does_not_fit_is_refused_with_the_numbers(self, monkeypatch):
+    def test_a_matrix_that_does_not_fit_is_an_error_with_sizes(self, monkeypatch):
         monkeypatch.setattr("boostne.factorization.cuda.engine._free_memory", lambda device: 10_000)
-        engine = CudaEngine(DEVICE)
         message = (
             r"83 × 61 with about [\d,]+ entries.* need about \d+ kB of the GPU's memory; 10 kB is free.*local"
         )
         with pytest.raises(MemoryLimitError, match=message):
-            engine.load(matrix("float32"))
-        rows = ExactRows(graphs.karate(), window=3, negative=1, dtype="float32", device=DEVICE)
+            loaded(matrix("float32"))
+        source = ExactSource(graphs.karate(), window=3, negative=1, dtype="float32")
         with pytest.raises(MemoryLimitError, match="34 × 34 with about"):
-            engine.build(rows)
+            CudaEngine(DEVICE).load(source)
 
-    def test_memory_decides_where_density_would_choose_otherwise(self, monkeypatch):
+    def test_memory_takes_precedence_over_density(self, monkeypatch):
         X = sparse.csr_array(sparse.random_array((200, 300), density=0.15, rng=0, dtype=np.float32))
-        beside = 4 * 700 * 4
+        block_bytes = 4 * 700 * 4
         monkeypatch.setattr(
-            "boostne.factorization.cuda.engine._free_memory", lambda device: 16 * X.nnz + beside
+            "boostne.factorization.cuda.engine._free_memory", lambda device: 16 * X.nnz + block_bytes
         )
-        engine = CudaEngine(DEVICE, dense_share=0.1, block_entries=700)
-        engine.load(X)  # dense it would be 240 kB
+        engine = loaded(X, dense_share=0.1, block_entries=700)  # dense it would take 240 kB
         assert set(engine.storage) == {"sparse"}
 
     def test_memory_is_freed_with_the_engine(self):
-        engine, context = loaded(ENGINES["dense"], matrix("float32"))
-        engine.update(context, engine.sweep(context, 2), 2)
-        factors = weakref.ref(engine._factors)
-        gc.disable()  # on a GPU nobody would call it in time
+        engine = loaded(matrix("float32"), dense_share=0.0)
+        engine.start_level(random_start(0, engine.shape[1], 3, engine.dtype)(0))
+        engine.step(2)
+        level = weakref.ref(engine._level)
+        gc.disable()  # without reference cycles, GPU memory is freed at once
         try:
-            del engine, context
-            assert factors() is None
+            del engine
+            assert level() is None
         finally:
             gc.enable()
 
@@ -254,13 +101,12 @@ class TestRowsBuiltOnTheDevice:
     @pytest.mark.parametrize("share", [0.0, 2.0])
     def test_exact(self, name, share, dtype):
         graph = graphs.DRAWABLE[name]()
-        expected = exact_deepwalk(WalkColumns(graph, window=4, negative=1, dtype=dtype))
+        source = ExactSource(graph, window=4, negative=1, dtype=dtype)
+        expected, _ = source.build()
         engine = CudaEngine(DEVICE, dense_share=share, block_entries=3 * graph.n_nodes)
         seen = []
-        engine.build(
-            ExactRows(graph, window=4, negative=1, dtype=dtype, device=DEVICE), lambda *at: seen.append(at)
-        )
-        assert seen[-1] == (graph.n_nodes, graph.n_nodes)
+        engine.load(source, seen.append)
+        assert (seen[-1].stage, seen[-1].done) == ("connectivity", 1.0)
         assert engine.dtype == dtype
         if name != "star":  # whose entries are exactly 1 before the logarithm: rounding keeps or drops them
             assert engine.nnz == expected.nnz
@@ -268,28 +114,28 @@ class TestRowsBuiltOnTheDevice:
             np.sum(expected.data.astype(float) ** 2), rel=TOLERANCE[dtype], abs=1e-9
         )
 
-    def test_the_rows_in_any_order(self, dtype):
+    def test_rows_in_any_order(self, dtype):
         graph = graphs.weighted()
-        expected = exact_deepwalk(WalkColumns(graph, window=4, negative=1, dtype=dtype)).toarray()
-        rows = ExactRows(graph, window=4, negative=1, dtype=dtype, device=DEVICE)
+        expected = ExactSource(graph, window=4, negative=1, dtype=dtype).build()[0].toarray()
+        rows = ExactDeviceRows(graph, window=4, negative=1, dtype=dtype, device=DEVICE)
         out = torch.empty(3, 6, dtype=getattr(torch, dtype), device=DEVICE)
         rows(np.array([4, 0, 3]), out)
         np.testing.assert_allclose(out.cpu().numpy(), expected[[4, 0, 3]], atol=1e-5)
 
-    @pytest.mark.parametrize("most", [0, 1000])
-    def test_spectral(self, dtype, most, monkeypatch):
-        monkeypatch.setattr("boostne.matrices.deepwalk.device.DENSE_NODES", most)
+    @pytest.mark.parametrize("dense_nodes", [0, 1000])
+    def test_spectral(self, dtype, dense_nodes, monkeypatch):
+        monkeypatch.setattr("boostne.matrices.deepwalk.device.DENSE_NODES", dense_nodes)
         graph = graphs.karate()
         settings = {"window": 4, "negative": 1.0, "eigenpairs": 20, "dtype": dtype, "seed": 0}
-        expected = spectral_deepwalk(graph, threads=1, **settings).toarray()
+        expected = SpectralSource(graph, threads=1, **settings).build()[0].toarray()
         out = torch.empty(34, 34, dtype=getattr(torch, dtype), device=DEVICE)
-        SpectralRows(graph, device=DEVICE, **settings)(np.arange(34), out)
+        SpectralDeviceRows(graph, device=DEVICE, **settings)(np.arange(34), out)
         np.testing.assert_allclose(out.cpu().numpy(), expected, atol=1e-5)
 
 
-class TestKernels:
+class TestOperations:
     @pytest.mark.parametrize("width", [3, 16])
-    def test_hals_and_the_summary_of_the_factor(self, width, dtype):
+    def test_hals_update_and_the_summary_of_the_factor(self, width, dtype):
         rng = np.random.default_rng(0)
         X, P = rng.random((40, width)).astype(dtype), 3 * rng.random((2, 40, width)).astype(dtype)
         gram = gram_of(rng.random((30, width)))
@@ -325,7 +171,7 @@ class TestKernels:
         gpu.csr_matmul(R, torch.tensor(V), out, add=True)
         np.testing.assert_allclose(out.cpu().numpy(), left @ V + 1)
 
-    def test_float32_products_are_float32_and_the_setting_comes_back(self):
+    def test_float32_products_restores_the_global_setting(self):
         matmul = torch.backends.cuda.matmul
         before = matmul.fp32_precision
         matmul.fp32_precision = "tf32"
@@ -337,21 +183,38 @@ class TestKernels:
             matmul.fp32_precision = before
 
     def test_sums_are_in_double_precision(self):
-        data = torch.full((3000, 7), 1e-4)
-        data[0, 0] = 1e4
-        assert float(gpu.norm2(data)) == pytest.approx(1e8 + 20999e-8, rel=1e-13)
-        assert float(gpu.norm2(data.flatten())) == pytest.approx(1e8 + 20999e-8, rel=1e-13)
+        data = torch.full((3000, 7), 1e-2)
+        data[0, 0] = 1e2
+        for part in (data, data.flatten()):
+            assert_sum(gpu.norm2(part), data.flatten(), data.flatten())
         assert float(gpu.norm2(data[:0])) == 0
-        np.testing.assert_allclose(gpu.gram_of(data).numpy(), gram_of(data.numpy()), rtol=1e-13)
+        gram = gpu.gram_of(data)
+        for i in range(7):
+            for j in range(7):
+                assert_sum(gram[i, j], data[:, i], data[:, j])
+        with pytest.raises(AssertionError):
+            assert_sum(data.square().sum(), data.flatten(), data.flatten())  # in float32
+
+
+def assert_sum(found, x, y):
+    """Assert that a number is ``sum(x y)`` up to the rounding errors of a float64 sum.
+
+    Products of float32 numbers are exact in float64, and a sum of n terms in any order has an error of at most
+    ``n u sum |terms|`` with the unit roundoff ``u = eps / 2``: Higham, "Accuracy and Stability of Numerical
+    Algorithms", section 4.2.
+    """
+    terms = (x.double() * y.double()).tolist()
+    bound = len(terms) * np.finfo(np.float64).eps / 2 * math.fsum(map(abs, terms))
+    assert abs(float(found) - math.fsum(terms)) <= bound
 
 
 def small(**changes):
-    return BoostNE(**{"dimensions": 6, "levels": 3, "window": 3} | changes)
+    return boostne(**{"dimensions": 6, "levels": 3, "window": 3} | changes)
 
 
 @pytest.fixture
-def on_the_cpu(monkeypatch):
-    """Let PyTorch's CPU device stand in for a GPU where there is none."""
+def torch_device(monkeypatch):
+    """Use PyTorch's CPU device in place of a GPU if there is none."""
     monkeypatch.setattr("boostne.factorization.cuda.engine.gpu_device", lambda: DEVICE)
 
 
@@ -359,28 +222,28 @@ class TestBoostNE:
     @pytest.mark.parametrize(
         "changes", [{}, {"approximation": "spectral", "eigenpairs": 12}, {"connectivity": "adamic-adar"}]
     )
-    def test_the_engine_makes_no_difference(self, on_the_cpu, changes):
+    def test_engines_agree(self, torch_device, changes):
         local = small(**changes).fit(graphs.karate())
         cuda = small(engine="cuda", **changes).fit(graphs.karate())
         assert (local.engine_, cuda.engine_) == ("local", "cuda")
         np.testing.assert_allclose(cuda.residual_norms_, local.residual_norms_, rtol=1e-4)
 
     @pytest.mark.parametrize("form", ["auto", "push"])
-    def test_a_run_that_goes_on_from_its_checkpoint(self, on_the_cpu, tmp_path, form):
+    def test_resumes_from_a_checkpoint_with_the_same_bits(self, torch_device, tmp_path, form):
         whole = small(engine="cuda", approximation=form).fit(graphs.karate())
         small(engine="cuda", approximation=form, checkpoint=tmp_path).fit(graphs.karate())
         (last,) = tmp_path.glob("*3*.npz")
         last.unlink()
-        again = small(engine="cuda", approximation=form, checkpoint=tmp_path).fit(graphs.karate())
-        assert again.approximation_ == whole.approximation_ == {"auto": "exact"}.get(form, form)
-        np.testing.assert_array_equal(again.embedding_.vectors, whole.embedding_.vectors)
+        resumed = small(engine="cuda", approximation=form, checkpoint=tmp_path).fit(graphs.karate())
+        assert resumed.approximation_ == whole.approximation_ == {"auto": "exact"}.get(form, form)
+        np.testing.assert_array_equal(resumed.embedding_.vectors, whole.embedding_.vectors)
 
-    def test_auto_takes_the_gpu_and_says_so(self, on_the_cpu, caplog):
+    def test_auto_uses_the_gpu_and_logs_it(self, torch_device, caplog):
         with caplog.at_level(logging.INFO, "boostne"):
             assert small(engine="auto").fit(graphs.karate()).engine_ == "cuda"
-        assert "the residual lives on the GPU" in caplog.text
+        assert "the residual is stored on the GPU" in caplog.text
 
-    def test_auto_stays_local_where_x_does_not_fit(self, on_the_cpu, monkeypatch, caplog):
+    def test_auto_falls_back_to_local_if_x_does_not_fit(self, torch_device, monkeypatch, caplog):
         monkeypatch.setattr("boostne.factorization.cuda.engine._free_memory", lambda device: 1000)
         with caplog.at_level(logging.INFO, "boostne"):
             model = small(engine="auto").fit(graphs.karate())
@@ -388,39 +251,37 @@ class TestBoostNE:
         assert "the GPU's memory; 1.0 kB is free" in caplog.text
         np.testing.assert_array_equal(model.embedding_.vectors, small().fit_transform(graphs.karate()))
 
-    @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-    def test_no_gpu(self):
-        with pytest.raises(EngineError, match=r"needs a GPU, and PyTorch .* sees none here.*engine='local'"):
+    @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
+    def test_without_a_gpu(self):
+        with pytest.raises(EngineError, match=r"needs a GPU, and PyTorch .* finds none here.*engine='local'"):
             small(engine="cuda").fit(graphs.karate())
         assert small(engine="auto").fit(graphs.karate()).engine_ == "local"
 
-    def test_no_triton(self, monkeypatch):
+    def test_without_triton(self, monkeypatch):
         monkeypatch.setattr("torch.cuda.is_available", lambda: True)
         monkeypatch.setattr("boostne.factorization.cuda.engine.find_spec", lambda name: None)
         with pytest.raises(EngineError, match=r"needs Triton.*pip install triton.*engine='local'"):
             small(engine="cuda").fit(graphs.karate())
 
-    def test_no_pytorch(self, monkeypatch):
-        monkeypatch.setattr(loading, "find_spec", lambda name: None)
+    def test_without_pytorch(self, monkeypatch):
+        monkeypatch.setattr(job, "find_spec", lambda name: None)
         with pytest.raises(EngineError, match=r'pip install "boostne\[gpu\]", or use engine=\'local\''):
             small(engine="cuda").fit(graphs.karate())
         assert small(engine="auto").fit(graphs.karate()).engine_ == "local"
 
-    def test_the_local_engine_imports_no_pytorch(self):
-        import subprocess
-
+    def test_local_engine_does_not_import_pytorch(self):
         code = (
             "import sys; from boostne import BoostNE; "
             "BoostNE(2, levels=1, window=2).fit([(0, 1), (1, 2), (2, 0)]); assert 'torch' not in sys.modules"
         )
         subprocess.run([sys.executable, "-c", code], check=True)
 
-    def test_memory_that_runs_out_all_the_same(self, on_the_cpu, monkeypatch):
+    def test_running_out_of_memory_during_a_fit(self, torch_device, monkeypatch):
         def fail(*_):
             raise torch.OutOfMemoryError("tried to allocate 2 GiB")
 
         monkeypatch.setattr("boostne.factorization.cuda.blocks.DenseBlock.deflate", fail)
         with pytest.raises(
-            MemoryLimitError, match=r"memory ran out .tried to allocate 2 GiB.*engine='local'"
+            MemoryLimitError, match=r"ran out of memory .tried to allocate 2 GiB.*engine='local'"
         ):
             small(engine="cuda").fit(graphs.karate())
