@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,6 +24,7 @@ from boostne.memory import MemoryBudget
 from boostne.models.base import NodeEmbedder, to_json
 from boostne.progress import Progress, ProgressCallback, silent
 from boostne.validation import check_integer, check_number, seed_from
+from boostne.version import installed_version
 
 
 class FactorizationEmbedder(NodeEmbedder):
@@ -186,7 +186,7 @@ class FactorizationEmbedder(NodeEmbedder):
         checkpoint = self.checkpoint
         if not isinstance(checkpoint, Checkpoint):
             checkpoint = Checkpoint(checkpoint)
-        run = {"version": version("boostne"), "graph": graph.fingerprint(), **self.result_parameters()}
+        run = {"version": installed_version(), "graph": graph.fingerprint(), **self.result_parameters()}
         return checkpoint.open({**run, "random_state": seed})
 
     def _reorder(self, graph: Graph, matrix: ConnectivityMatrix, progress: ProgressCallback = silent) -> ReorderedGraph:
