@@ -49,8 +49,9 @@ class GraRep(ConnectedEmbedder):
     nnz_ : ndarray of shape (K,)
         Entries of ``X_1 … X_K``.
 
-    Notes ----- The powers of S fill up, and with them X: up to n² entries after many steps (half of that on
-    blogcatalog). So only one of ``X_1 … X_K`` is stored at a time, as a sparse matrix, and the powers only by blocks
+    Notes
+    -----
+    The powers of S fill up, and with them X: up to n² entries after many steps (half of that on blogcatalog). So only one of ``X_1 … X_K`` is stored at a time, as a sparse matrix, and the powers only by blocks
     of rows. Each X starts from the edges again: that is ``K (K + 1) / 2`` products rather than K, less work than
     factorizing X.
 
