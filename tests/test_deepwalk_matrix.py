@@ -45,7 +45,7 @@ def compare(X, expected, tolerance):
 @pytest.mark.parametrize("window", [1, 2, 10])
 @pytest.mark.parametrize("name", graphs.DRAWABLE)
 class TestDefinition:
-    def test_exact(self, name, window, negative, dtype):
+    def test_exact_form(self, name, window, negative, dtype):
         graph = graphs.DRAWABLE[name]()
         X = exact(graph, window, negative, dtype)
         assert X.dtype == dtype
@@ -53,7 +53,7 @@ class TestDefinition:
             X, reference.exact_connectivity(graphs.dense(graph), window, negative), EXACT_TOLERANCE[dtype]
         )
 
-    def test_spectral(self, name, window, negative, dtype):
+    def test_spectral_form(self, name, window, negative, dtype):
         graph = graphs.DRAWABLE[name]()
         A = graphs.dense(graph)
         components = graph.n_components - len(graph.isolated)
