@@ -3,11 +3,10 @@
 import json
 import os
 import subprocess
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.processes import start_python
+from tests.processes import start_python, wait_until
 
 from boostne.factorization.dask.cluster import connect
 
@@ -70,12 +69,8 @@ class ProcessCluster:
             )
 
     def _wait_for_address(self):
-        deadline = time.monotonic() + START_SECONDS
-        while time.monotonic() < deadline and self.scheduler.poll() is None:
-            if self._file.exists() and (text := self._file.read_text()):
-                return json.loads(text)["address"]
-            time.sleep(0.1)
-        raise TimeoutError(self.log("scheduler"))
+        wait_until(lambda: self._file.exists() and self._file.read_text(), self.scheduler, START_SECONDS)
+        return json.loads(self._file.read_text())["address"]
 
 
 @contextmanager

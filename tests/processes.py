@@ -9,13 +9,25 @@ import runpy
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 
 def start_python(*arguments, **options):
     """Start ``python -m module …`` or ``python -c code …``; options are those of Popen."""
     command = [sys.executable, str(Path(__file__).resolve()), *map(str, arguments)]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, **options)
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, **options)
+    process.parent_pipe, process.stdin = process.stdin, None  # communicate() would close it
+    return process
+
+
+def wait_until(condition, process=None, seconds=60):
+    """Wait until a condition holds; fail after some time, or if the process that is to bring it about has ended."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert process is None or process.poll() is None, f"the process ended with {process.returncode}"
+        assert time.monotonic() < deadline, f"not true after {seconds} s"
+        time.sleep(0.002)
 
 
 def _exit_with_parent():

@@ -1,40 +1,41 @@
-"""The engine on Dask, on real processes: equal to the local engine, and what goes wrong on a cluster."""
+"""The Dask engine on real processes: equal to the local engine, and robust to failures of a cluster."""
 
 import os
 import signal
 import socket
 import subprocess
-import sys
 import time
-from contextlib import contextmanager
 from copy import copy
+from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from scipy import sparse
 from tests import graphs
-from tests.cluster import Processes
+from tests.cluster import client_of, process_cluster
+from tests.parameters import boostne
+from tests.processes import start_python, wait_until
 
 from boostne import BoostNE, Graph, load_dataset, read_embedding
 from boostne.errors import ClusterError, FileFormatError, MemoryLimitError, ParameterError
-from boostne.factorization import LocalEngine
-from boostne.factorization.boosting import random_start
-from boostne.factorization.dask import cluster
-from boostne.factorization.dask import worker_block as blocks
-from boostne.factorization.dask.block_placement import Holdings
+from boostne.factorization import LevelLost, LocalEngine, random_start
+from boostne.factorization.dask import cluster as dask_cluster
+from boostne.factorization.dask import worker_block
+from boostne.factorization.dask.block_placement import BlockPlacement
 from boostne.factorization.dask.cluster import connect, local_cluster
 from boostne.factorization.dask.engine import DaskEngine
-from boostne.factorization.dask.factor_store import InFiles, OnClient
-from boostne.factorization.dask.partition import even_cuts, places
-from boostne.factorization.dask.worker_block import BlockLostError, LevelFiles, Moment, Place
-from boostne.factorization.dask.worker_rpc import Team, Work, branches, outcome
+from boostne.factorization.dask.factor_store import ClientFactorStore, FileFactorStore
+from boostne.factorization.dask.partition import block_ranges, even_cuts
+from boostne.factorization.dask.worker_block import BlockLostError, BlockRange, FactorFiles, TaskStamp
+from boostne.factorization.dask.worker_rpc import GroupTask, WorkerGroup, branches, unpack_reply
+from boostne.factorization.local import squared_norm
 from boostne.generators import planted_partition
-from boostne.io.writing import write_edges
 from boostne.kernels.column_blocked_csr import COLUMN_BLOCKED_FROM
 from boostne.kernels.sharded_csr import ShardedCSR
-from boostne.matrices import WalkColumns
-from boostne.matrices.source import MatrixRows, RowCollector, collect_rows, row_by_row
+from boostne.matrices import CSRSource
+from boostne.matrices.csr_builder import CSRBuilder, one_block_per_row
+from boostne.matrices.deepwalk.exact import ExactSource
 
 distributed = pytest.importorskip("distributed")
 psutil = pytest.importorskip("psutil")
@@ -42,70 +43,49 @@ psutil = pytest.importorskip("psutil")
 SETTINGS = {"dimensions": 12, "levels": 3, "window": 3, "max_iter": 12}
 
 
-@contextmanager
-def processes(folder, workers):
-    made = Processes(folder, workers)
-    try:
-        yield made
-    finally:
-        made.stop()
-        assert all(process.poll() is not None for process in [made.scheduler, *made.workers.values()])
+@pytest.fixture(scope="module")
+def two_workers(tmp_path_factory):
+    """A cluster with two workers."""
+    with process_cluster(tmp_path_factory.mktemp("cluster"), 2) as cluster:
+        yield cluster
 
 
-@contextmanager
-def client_of(made, workers):
-    client = connect(made.address)
-    try:
-        if workers:
-            client.wait_for_workers(workers, timeout=60)
+@pytest.fixture(scope="module")
+def client(two_workers):
+    with client_of(two_workers) as client:
         yield client
-    finally:
-        client.close()
-
-
-@pytest.fixture(scope="module")
-def pair(tmp_path_factory):
-    """Two workers."""
-    with processes(tmp_path_factory.mktemp("pair"), 2) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def client(pair):
-    with client_of(pair, 2) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")
 def graph():
-    """Nodes of very different degrees, so that even rows are not even shares; X has several shards."""
+    """Degrees differ so much that equal numbers of rows are not equal numbers of entries; X has several shards."""
     return graphs.planted_partition([100, 300, 800], 0.08, 0.004, seed=3)[0]
 
 
 @pytest.fixture
-def in_order(monkeypatch):
-    """Nodes are sorted by community, as those of large graphs are."""
-    monkeypatch.setattr("boostne.models.boostne.ORDERED_FROM", 0)
-    monkeypatch.setattr("boostne.factorization.ordering.LARGEST_COMMUNITY", 200)
+def reordered(monkeypatch):
+    """Reorder nodes by community, as in large graphs."""
+    monkeypatch.setattr("boostne.factorization.ordering.REORDER_NODES", 0)
+    monkeypatch.setattr("boostne.factorization.ordering.MAX_COMMUNITY", 200)
 
 
 def local(graph, **changes):
-    return BoostNE(**{**SETTINGS, **changes}).fit(graph)
+    return boostne(**{**SETTINGS, **changes}).fit(graph)
 
 
 def on(client, graph, progress=lambda _: None, **changes):
-    return BoostNE(**{**SETTINGS, **changes}, engine="dask", client=client).fit(graph, progress=progress)
+    return boostne(**{**SETTINGS, **changes}, engine=client).fit(graph, progress=progress)
 
 
 def assert_same(model, expected):
-    """Equal to the last bit, in everything that was learned."""
+    """Assert that all fitted attributes have the same bits."""
     np.testing.assert_array_equal(model.embedding_.vectors, expected.embedding_.vectors)
     np.testing.assert_array_equal(model.context_, expected.context_)
     np.testing.assert_array_equal(model.residual_norms_, expected.residual_norms_)
     np.testing.assert_array_equal(model.nnz_, expected.nnz_)
     np.testing.assert_array_equal(model.n_iter_, expected.n_iter_)
-    for ours, theirs in zip(model.objective_, expected.objective_, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+    for found, objective in zip(model.objective_, expected.objective_, strict=True):
+        np.testing.assert_array_equal(found, objective)
 
 
 class TestEqualToTheLocalEngine:
@@ -119,7 +99,7 @@ class TestEqualToTheLocalEngine:
             {"connectivity": "common-neighbors"},
             {"tol": 0.0, "max_iter": 3, "dimensions": 9},
         ],
-        ids=["exact", "float64", "push", "spectral", "another matrix", "out of passes"],
+        ids=["exact", "float64", "push", "spectral", "another matrix", "max_iter reached"],
     )
     def test_to_the_last_bit(self, client, graph, changes):
         expected = local(graph, **changes)
@@ -127,18 +107,18 @@ class TestEqualToTheLocalEngine:
         assert_same(model, expected)
         assert model.residual_norms_[-1] < 0.9 * model.residual_norms_[0]
 
-    @pytest.mark.usefixtures("in_order")
-    def test_nodes_by_community(self, client, graph, tmp_path):
+    @pytest.mark.usefixtures("reordered")
+    def test_nodes_reordered_by_community(self, client, graph, tmp_path):
         expected = local(graph)
         assert_same(on(client, graph), expected)
-        BoostNE(**SETTINGS, engine="dask", client=client).fit_to_parts(graph, tmp_path / "out")
+        BoostNE(**SETTINGS, engine=client).fit_to_parts(graph, tmp_path / "out")
         found = read_embedding(tmp_path / "out")
         order = np.argsort(found.nodes)
         np.testing.assert_array_equal(found.nodes[order], graph.nodes)
         np.testing.assert_array_equal(found.vectors[order], expected.embedding_.vectors)
         assert (np.diff(order) < 0).any()
 
-    def test_a_graph_so_large_that_its_residual_is_in_strips(self, client):
+    def test_residual_in_column_blocks(self, client):
         graph = planted_partition(COLUMN_BLOCKED_FROM + 1000, communities=200, mean_degree=4, seed=1).graph
         small = {
             "approximation": "push",
@@ -152,77 +132,64 @@ class TestEqualToTheLocalEngine:
         assert_same(on(client, graph, **small), expected)
         assert expected.residual_norms_[-1] < expected.residual_norms_[0]
 
-    def test_a_checkpoint_begun_here_is_finished_there(self, client, graph, tmp_path):
+    def test_resumes_a_checkpoint_of_the_local_engine(self, client, graph, tmp_path):
         expected = local(graph, checkpoint=tmp_path)
         for number in (2, 3):
             (tmp_path / f"level-{number:02d}.npz").unlink()
         assert_same(on(client, graph, checkpoint=tmp_path), expected)
         assert (tmp_path / "level-03.npz").exists()
 
-    def test_step_by_step(self, client, graph):
-        # In other orders, too, than the loop takes them.
+    def test_every_method_of_the_engine(self, client, graph):
+        # In other orders, too, than those of the boosting loop.
         X = BoostNE(**SETTINGS).connectivity_matrix(graph)
         n, components = X.shape[0], 4
         seen = []
-        for engine in (LocalEngine(), DaskEngine(client, components, OnClient(recall=None))):
+        for engine in (LocalEngine(), DaskEngine(client, components, ClientFactorStore(recall=None))):
             found = []
             with engine:
-                engine.load(X.copy())
+                engine.load(CSRSource(X.copy()))
                 for _ in range(2):
-                    context = engine.begin(random_start(0, engine, components)(0))
-                    found.append(context.gram)
-
-                    def run(engine=engine, context=context, found=found):
-                        swept = engine.sweep(context, 2)
-                        found.extend([engine.update(context, swept, 2), swept.gram, context.gram])
-
-                    run()
-                    engine.extrapolate(context, 0.5)
-                    found.extend([context.gram, *engine.collect(context)])
-                    run()
-                    engine.reseed(context, 1, np.linspace(0, 1, n, dtype="float32"))
-                    engine.extrapolate(context, 0.0)
-                    run()
-                    engine.retreat(context)
-                    found.extend(engine.collect(context))
-                    run()
-                    engine.extrapolate(context, 0.3)
-                    engine.reseed(context, 2, np.linspace(1, 0, n, dtype="float32"))
-                    run()
-                    engine.retreat(context)
-                    engine.scale(context, np.array([1.0, 0.5, 0.0, 2.0] + [0.0] * 4))
-                    found.extend(engine.collect(context))
-                    engine.deflate(context)
+                    engine.start_level(random_start(0, n, components, X.dtype)(0))
+                    found.append(engine.gram_v())
+                    found.extend([*engine.step(2), engine.gram_v()])
+                    engine.accept(0.5)
+                    found.extend([engine.gram_v(), *engine.factors(), *engine.step(2)])
+                    engine.reseed(1, np.linspace(0, 1, n, dtype="float32"))
+                    engine.accept(0.0)
+                    found.extend([*engine.step(2), engine.gram_v()])
+                    engine.revert()
+                    found.extend([*engine.factors(), *engine.step(2)])
+                    engine.accept(0.3)
+                    engine.reseed(2, np.linspace(1, 0, n, dtype="float32"))
+                    found.extend(engine.step(2))
+                    engine.revert()
+                    engine.rescale(np.array([1.0, 0.5, 0.0, 2.0] + [0.0] * 4))
+                    found.extend(engine.factors())
+                    engine.deflate()
                     found.extend([engine.norm2, engine.nnz])
             seen.append(found)
-        for ours, theirs in zip(*seen, strict=True):
-            np.testing.assert_array_equal(theirs, ours)
+        for local_result, dask_result in zip(*seen, strict=True):
+            np.testing.assert_array_equal(dask_result, local_result)
 
-    def test_the_matrix_has_more_than_one_shard(self, graph):
+    def test_matrix_has_several_shards(self, graph):
         X = BoostNE(**SETTINGS).connectivity_matrix(graph)
         assert ShardedCSR.from_csr(X).n_shards >= 4
 
-    def test_a_graph_too_small_to_share(self, client):
+    def test_graph_with_a_single_block(self, client):
         assert_same(
             on(client, graphs.karate(), dimensions=4, levels=2),
             local(graphs.karate(), dimensions=4, levels=2),
         )
 
-    def test_the_workers_keep_nothing(self, client, graph):
+    def test_workers_release_all_results(self, client, graph):
         on(client, graph, levels=1)
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            held = client.run(lambda dask_worker: list(dask_worker.data))
-            if not any(held.values()):
-                return
-            time.sleep(0.1)
-        pytest.fail(f"results left on the workers: {held}")
+        wait_until(lambda: not any(client.run(lambda dask_worker: list(dask_worker.data)).values()))
 
-    def test_an_address_for_a_client_on_the_command_line(self, pair, tmp_path):
+    def test_scheduler_address_on_the_command_line(self, two_workers, tmp_path):
         from boostne.cli.program import program
 
         files = []
-        for name, options in {"local": [], "dask": ["--scheduler", pair.address]}.items():
+        for name, options in {"local": [], "dask": ["--scheduler", two_workers.address]}.items():
             files.append(tmp_path / f"{name}.npz")
             command = [
                 "embed",
@@ -237,11 +204,11 @@ class TestEqualToTheLocalEngine:
             ]
             result = CliRunner().invoke(program, command, catch_exceptions=False)
             assert result.exit_code == 0, result.output
-        with np.load(files[0]) as ours, np.load(files[1]) as theirs:
-            np.testing.assert_array_equal(ours["vectors"], theirs["vectors"])
+        with np.load(files[0]) as expected, np.load(files[1]) as found:
+            np.testing.assert_array_equal(found["vectors"], expected["vectors"])
 
 
-def assert_equal(found, expected):
+def assert_same_embedding(found, expected):
     assert found.nodes.tolist() == expected.nodes.tolist()
     np.testing.assert_array_equal(found.vectors, expected.vectors)
     assert found.vectors.dtype == expected.vectors.dtype
@@ -250,16 +217,16 @@ def assert_equal(found, expected):
 
 class TestParts:
     def parts(self, client, graph, folder, progress=lambda _: None, **changes):
-        model = BoostNE(**{**SETTINGS, **changes}, engine="dask", client=client)
+        model = BoostNE(**{**SETTINGS, **changes}, engine=client)
         return model, model.fit_to_parts(graph, folder, progress=progress)
 
-    def test_are_the_vectors_of_a_fit(self, client, graph, tmp_path):
+    def test_contain_the_vectors_of_a_fit(self, client, graph, tmp_path):
         expected = local(graph)
         model, paths = self.parts(client, graph, tmp_path / "out")
         assert paths == sorted((tmp_path / "out").iterdir())
         assert len(paths) == 2
         found = read_embedding(tmp_path / "out")
-        assert_equal(found, expected.embedding_)
+        assert_same_embedding(found, expected.embedding_)
         np.testing.assert_array_equal(model.residual_norms_, expected.residual_norms_)
         assert model.engine_ == "dask"
         assert not hasattr(model, "embedding_")
@@ -268,29 +235,30 @@ class TestParts:
         table = pd.read_parquet(tmp_path / "out")
         np.testing.assert_array_equal(table.drop(columns="node"), found.vectors)
 
-    def test_ids_of_any_kind_and_levels_with_nothing_left(self, client, tmp_path):
+    def test_mixed_node_ids_and_zero_levels(self, client, tmp_path):
         graph = Graph.from_edges(["a", "b", 7, 7], ["b", 7, "a", "end"])
         for options in ({"levels": 2, "dimensions": 4}, {"levels": 4, "dimensions": 16, "max_iter": 100}):
             folder = tmp_path / str(options["levels"])
             self.parts(client, graph, folder, **options)
-            assert_equal(read_embedding(folder), local(graph, **options).embedding_)
+            assert_same_embedding(read_embedding(folder), local(graph, **options).embedding_)
 
-    def test_a_worker_killed_in_the_middle(self, graph, tmp_path):
-        # The files have what the killed one knew.
-        with processes(tmp_path, 2) as made, client_of(made, 2) as client:
+    @pytest.mark.slow
+    def test_a_worker_is_killed(self, graph, tmp_path):
+        # Its rows of the finished levels are in files.
+        with process_cluster(tmp_path, 2) as cluster, client_of(cluster) as client:
             due = ["level 3/3, pass 2", "on the workers"]
 
             def kill(progress):
                 if progress.stage in ("levels", "writing") and due and progress.detail.startswith(due[0]):
                     due.pop(0)
-                    made.kill(next(iter(made.workers)))
-                    made.add_worker()
+                    cluster.kill(next(iter(cluster.workers)))
+                    cluster.add_worker()
 
             self.parts(client, graph, tmp_path / "out", kill)
         assert not due
-        assert_equal(read_embedding(tmp_path / "out"), local(graph).embedding_)
+        assert_same_embedding(read_embedding(tmp_path / "out"), local(graph).embedding_)
 
-    def test_nothing_is_left_of_a_failure(self, client, graph, tmp_path):
+    def test_folder_is_empty_after_a_failure(self, client, graph, tmp_path):
         def fail(progress):
             if progress.detail.startswith("level 2/3"):
                 raise KeyboardInterrupt
@@ -299,9 +267,9 @@ class TestParts:
             self.parts(client, graph, tmp_path / "out", fail)
         assert not list((tmp_path / "out").iterdir())
 
-    def test_refused(self, client, graph, tmp_path, monkeypatch):
+    def test_invalid_parameters_and_folders(self, client, graph, tmp_path, monkeypatch):
         with pytest.raises(
-            ParameterError, match="workers of engine='dask', without a checkpoint; got engine='local'"
+            ParameterError, match="workers of a Dask cluster, without a checkpoint; got engine='local'"
         ):
             BoostNE().fit_to_parts(graph, tmp_path)
         with pytest.raises(ParameterError, match="checkpoint='kept'"):
@@ -311,29 +279,30 @@ class TestParts:
             self.parts(client, graph, tmp_path)
         with pytest.raises(ParameterError, match=r"cannot use .* as a folder"):
             self.parts(client, graph, tmp_path / "thesis.txt" / "x")
-        # Workers on another machine do not see a folder of this one: as if it had another name there.
-        monkeypatch.setattr(InFiles, "files", property(lambda _: LevelFiles("/nowhere")))
+        # As on workers of another machine, which do not have this folder.
+        monkeypatch.setattr(FileFactorStore, "files", property(lambda _: FactorFiles("/nowhere")))
         with pytest.raises(
-            ParameterError, match=r"tcp://.* does not see the folder .*out; give one that is on all"
+            ParameterError, match=r"tcp://.* does not see the folder .*out; give one that all machines share"
         ):
             self.parts(client, graph, tmp_path / "out")
         with pytest.raises(FileFormatError, match=r"a folder without part-\*.parquet"):
             read_embedding(tmp_path)
 
-    def test_the_command_line(self, pair, tmp_path, capsys):
+    def test_command_line(self, two_workers, tmp_path, capsys):
         from boostne.cli.program import run
 
         options = ["--dimensions", "4", "--levels", "2"]
         folder = f"{tmp_path / 'out'}/"
-        assert run(["embed", "karate", "-o", folder, *options, "--scheduler", pair.address]) == 0
+        assert run(["embed", "karate", "-o", folder, *options, "--scheduler", two_workers.address]) == 0
         assert "out/ (1 part, " in capsys.readouterr().out
         expected = BoostNE(4, levels=2).fit(load_dataset("karate").graph).embedding_
-        assert_equal(read_embedding(folder), expected)
+        assert_same_embedding(read_embedding(folder), expected)
         assert run(["embed", "karate", "-o", folder, *options]) == 1
         assert "give --scheduler or --workers, or a file" in capsys.readouterr().err
 
 
-def test_a_cluster_of_one_s_own(graph):
+@pytest.mark.slow
+def test_local_cluster():
     with local_cluster(2) as address:
         model = on(address, graphs.karate(), dimensions=4, levels=2)
     assert_same(model, local(graphs.karate(), dimensions=4, levels=2))
@@ -342,42 +311,87 @@ def test_a_cluster_of_one_s_own(graph):
 
 
 def ones(n):
-    """A matrix for more than one worker."""
+    """Return a matrix with several blocks."""
     return sparse.csr_array(np.ones((n, n), "float32"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
-def test_an_interrupt_ends_a_cluster_of_one_s_own(tmp_path):
-    # As a terminal sends it: to the workers, too.
-    write_edges(planted_partition(40_000).graph, tmp_path / "edges.csv")
-    command = ["embed", "edges.csv", "-o", "out.npz", "--workers", "1", "--approximation", "push"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "boostne", *command],
+def test_interrupt_ends_a_local_cluster(tmp_path):
+    # Sent to the process group, as a terminal does: the workers get it, too.
+    command = ["embed", "karate", "-o", "out.npz", "--workers", "1", "--checkpoint", "run"]
+    endless = ["--dimensions", "4", "--levels", "1", "--tol", "0", "--max-iter", "1000000000"]
+    process = start_python(
+        *("-m", "boostne", *command, *endless),
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
     )
-    deadline = time.monotonic() + 60
-    while not (workers := psutil.Process(process.pid).children(recursive=True)):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    time.sleep(3)
-    os.killpg(process.pid, signal.SIGINT)
-    output, _ = process.communicate(timeout=60)
+    try:
+        # Written when X is loaded; the first level never ends.
+        wait_until((tmp_path / "run" / "form.json").exists, process)
+        workers = psutil.Process(process.pid).children(recursive=True)
+        assert workers
+        os.killpg(process.pid, signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
     assert process.returncode == 130
-    assert "interrupted; nothing was written" in output
+    assert "interrupted; finished levels are saved in run" in output
+    assert not (tmp_path / "out.npz").exists()
     assert "Traceback" not in output
     psutil.wait_procs(workers, timeout=30)
     assert not any(worker.is_running() for worker in workers)
 
 
+PARENT = """
+import subprocess
+from tests.processes import start_python
+code = "import threading; print('running', flush=True); threading.Event().wait()"
+child = start_python("-c", code, stdout=subprocess.PIPE)
+child.stdout.readline()
+print(child.pid, flush=True)
+child.wait()
+"""
+
+
+def test_processes_die_with_a_killed_parent():
+    root = Path(__file__).parents[1]
+    parent = start_python("-c", PARENT, stdout=subprocess.PIPE, text=True, cwd=root)
+    child = psutil.Process(int(parent.stdout.readline()))
+    assert child.is_running()
+    parent.kill()
+    parent.communicate()
+    psutil.wait_procs([child], timeout=30)
+    assert not child.is_running()
+
+
+def random_matrix(seed):
+    """Return a matrix with ten shards."""
+    return sparse.csr_array(np.random.default_rng(seed).random((700, 700), "float32"))
+
+
+def depends_on_summation_order(X):
+    """Return whether the norms of the shards have another sum in pairs than in sequence."""
+    R = ShardedCSR.from_csr(X.copy())
+    norms = np.array([squared_norm(R.values(shard)) for shard in range(R.n_shards)])
+    return norms.sum() != sum(norms.tolist())
+
+
+def run_one_pass(engine):
+    engine.start_level(random_start(0, engine.shape[1], 4, engine.dtype)(0))
+    engine.step(1)
+
+
+@pytest.mark.slow
 class TestFaults:
-    def test_workers_killed_in_the_middle(self, graph, tmp_path):
-        # One while X is built, the first one (it has V) and another in the middle of a level.
+    def test_workers_are_killed(self, graph, tmp_path):
+        # One while X is built, and in the middle of a level the first, which stores V.
         expected = local(graph)
-        with processes(tmp_path, 3) as made, client_of(made, 3) as client:
+        with process_cluster(tmp_path, 3) as cluster, client_of(cluster) as client:
             workers = client.scheduler_info()["workers"]
             by_address = [workers[address]["name"] for address in sorted(workers)]
             due = {"on the workers": by_address[2], "level 2/3, pass 3": by_address[0]}
@@ -387,108 +401,137 @@ class TestFaults:
                 for moment, name in due.items():
                     if progress.detail.startswith(moment) and name not in killed:
                         killed.append(name)
-                        made.kill(name)
+                        cluster.kill(name)
 
             model = on(client, graph, kill)
         assert len(killed) == 2
         assert_same(model, expected)
 
-    def test_a_worker_killed_as_soon_as_the_blocks_are_there(self, graph, tmp_path, monkeypatch):
+    def test_a_worker_is_killed_right_after_the_blocks_are_built(self, graph, tmp_path, monkeypatch):
         expected = local(graph, levels=1)
-        with processes(tmp_path, 2) as made, client_of(made, 2) as client:
+        with process_cluster(tmp_path, 2) as cluster, client_of(cluster) as client:
 
-            class Unlucky(Holdings):
+            class Unlucky(BlockPlacement):
                 def __init__(self, *arguments):
                     super().__init__(*arguments)
-                    made.kill(next(iter(made.workers)))
+                    cluster.kill(next(iter(cluster.workers)))
 
-            monkeypatch.setattr("boostne.factorization.dask.engine.Holdings", Unlucky)
+            monkeypatch.setattr("boostne.factorization.dask.engine.BlockPlacement", Unlucky)
             assert_same(on(client, graph, levels=1), expected)
-            assert len(made.workers) == 1
+            assert len(cluster.workers) == 1
 
-    @pytest.mark.usefixtures("in_order")
-    def test_one_worker_after_the_other(self, graph, tmp_path, monkeypatch):
-        # The only worker dies, and another one comes later.
+    @pytest.mark.usefixtures("reordered")
+    def test_the_only_worker_is_replaced(self, graph, tmp_path, monkeypatch):
         expected = local(graph)
-        with processes(tmp_path, 1) as made, client_of(made, 1) as client:
+        with process_cluster(tmp_path, 1) as cluster, client_of(cluster) as client:
             replaced = []
 
             def replace(progress):
                 if progress.detail.startswith("level 3/3, pass 2") and not replaced:
-                    replaced.append(made.kill(next(iter(made.workers))))
-                    made.add_worker()
+                    replaced.append(cluster.kill(next(iter(cluster.workers))))
+                    cluster.add_worker()
 
             assert_same(on(client, graph, replace), expected)
             assert replaced
 
             def kill(progress):
                 if progress.detail.startswith("level 2/3"):
-                    for name in list(made.workers):
-                        made.kill(name)
+                    for name in list(cluster.workers):
+                        cluster.kill(name)
 
-            monkeypatch.setattr(cluster, "REPLACEMENT_SECONDS", 2)
+            monkeypatch.setattr(dask_cluster, "REPLACEMENT_SECONDS", 2)
             with pytest.raises(
                 ClusterError, match=r"none of the 0 left .* has the \d+ MB that its rows need"
             ):
                 on(client, graph, kill)
 
-    def test_a_worker_dies_between_its_result_and_the_fetching(self, tmp_path, monkeypatch):
-        # Dask would wait for the task, which no other worker may do, to be done again.
-        monkeypatch.setattr(cluster, "GATHER_SECONDS", 0.5)
-        with processes(tmp_path, 2) as made, client_of(made, 2) as client:
+    def test_a_worker_dies_before_its_result_is_gathered(self, tmp_path, monkeypatch):
+        # Dask would wait forever: no other worker may run the task again.
+        monkeypatch.setattr(dask_cluster, "GATHER_SECONDS", 0.5)
+        with process_cluster(tmp_path, 2) as cluster, client_of(cluster) as client:
             workers = client.scheduler_info()["workers"]
-            there = cluster.Cluster(client)
-            worker = next(iter(there.workers().values()))
-            future = there.submit(worker, abs, -1)
-            assert there.results([future], {worker.address}) == [1]
-            made.kill(workers[worker.address]["name"])
-            monkeypatch.setattr(distributed, "wait", lambda *_, **__: None)  # as if it had just said: done
-            with pytest.raises(cluster.WorkerLostError):
-                there.results([future], {worker.address})
+            connected = dask_cluster.Cluster(client)
+            worker = next(iter(connected.workers().values()))
+            future = connected.submit(worker, abs, -1)
+            assert connected.results([future], {worker.address}) == [1]
+            cluster.kill(workers[worker.address]["name"])
+            monkeypatch.setattr(distributed, "wait", lambda *_, **__: None)  # as if it had just finished
+            with pytest.raises(dask_cluster.WorkerLostError):
+                connected.results([future], {worker.address})
 
-    def test_the_scheduler_goes_away(self, graph, tmp_path):
-        with processes(tmp_path, 1) as made, client_of(made, 1) as client:
+    def test_the_scheduler_is_killed(self, graph, tmp_path):
+        with process_cluster(tmp_path, 1) as cluster, client_of(cluster) as client:
 
             def kill(progress):
                 if progress.detail.startswith("level 2/3"):
-                    made.scheduler.kill()
+                    cluster.scheduler.kill()
 
             begin = time.monotonic()
-            with pytest.raises(ClusterError, match=f"the scheduler at {made.address} went away"):
+            with pytest.raises(ClusterError, match=f"the scheduler at {cluster.address} is gone"):
                 on(client, graph, kill)
             assert time.monotonic() - begin < 60
 
-    def test_what_a_worker_raises_is_raised_here(self, client):
-        async def fail(team):
-            await team.on_all(Work(lambda block: block.no_such_thing, (), list))
+    def test_a_worker_is_killed_while_levels_are_replayed(self, graph, tmp_path, monkeypatch):
+        folder = tmp_path / "run"
+        expected = local(graph, checkpoint=folder)
+        (folder / "level-03.npz").unlink()
+        replay = DaskEngine.replay
+        with process_cluster(tmp_path, 2) as cluster, client_of(cluster) as client:
 
-        async def too_late(team):
-            team.block.context_at(Moment(3, 1))
+            def replay_after_a_loss(engine, U, V):
+                if engine._level == 1:
+                    cluster.kill(next(iter(cluster.workers)))
+                replay(engine, U, V)
 
-        async def unheard_of(team):
-            return await Team(team._worker, [("tcp://127.0.0.1:1", "no key"), *team._sites]).on_all(None)
+            monkeypatch.setattr(DaskEngine, "replay", replay_after_a_loss)
+            assert_same(on(client, graph, checkpoint=folder), expected)
+            assert len(cluster.workers) == 1
 
-        there = cluster.Cluster(client)
-        holdings = Holdings(there, MatrixRows(ones(900)), 4, 1)
-        assert len(holdings.held) == 2
+    def test_norm_has_the_same_bits_after_a_loss(self, tmp_path):
+        X = next(X for seed in range(1000) if depends_on_summation_order(X := random_matrix(seed)))
+        with process_cluster(tmp_path, 2) as cluster, client_of(cluster) as client:
+            seen = []
+            for engine in (LocalEngine(), DaskEngine(client, 4, ClientFactorStore(recall=None))):
+                engine.load(CSRSource(X.copy()))
+                seen.append(engine.norm2)
+            cluster.kill(next(iter(cluster.workers)))
+            with engine, pytest.raises(LevelLost):
+                run_one_pass(engine)
+            assert seen == [engine.norm2] * 2
+
+
+class TestErrors:
+    def test_exceptions_of_workers_are_raised_here(self, client):
+        async def fail(group):
+            await group.run_on_all(GroupTask(lambda block: block.no_such_thing, (), list))
+
+        async def out_of_date(group):
+            group.block.context_at(TaskStamp(3, 1))
+
+        async def unreachable(group):
+            sites = [("tcp://127.0.0.1:1", "no key"), *group._sites]
+            return await WorkerGroup(group._worker, sites).run_on_all(None)
+
+        connected = dask_cluster.Cluster(client)
+        placement = BlockPlacement(connected, CSRSource(ones(900)), 4, 1)
+        assert len(placement.placed) == 2
         with pytest.raises(AttributeError, match="no_such_thing"):
-            holdings.ask(fail)
-        for lost in (too_late, unheard_of):
+            placement.call(fail)
+        for lost in (out_of_date, unreachable):
             with pytest.raises(BlockLostError):
-                holdings.ask(lost)
-        first = holdings.held[0]
-        with pytest.raises(BlockLostError):  # no handler of this name
-            outcome(there.call(first.worker.address, "nonsense", {}, {first.worker.address}))
+                placement.call(lost)
+        address = placement.placed[0].worker.address
+        with pytest.raises(BlockLostError):  # no handler has this name
+            unpack_reply(connected.call(address, "nonsense", {}, {address}))
 
     @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
-    def test_numbers_that_run_over_are_seen(self, client):
-        with pytest.raises(FloatingPointError, match="no longer finite"):
+    def test_overflow_is_an_error(self, client):
+        with pytest.raises(FloatingPointError, match="not finite"):
             on(client, graphs.karate(), connectivity=np.full((34, 34), 1e30), dimensions=4, levels=2)
 
-
-class TestRefused:
+    @pytest.mark.slow
     @pytest.mark.parametrize("listening", [False, True])
-    def test_an_address_that_does_not_answer(self, graph, listening):
+    def test_no_scheduler_at_an_address(self, graph, listening):
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
             if not listening:
@@ -498,159 +541,177 @@ class TestRefused:
                 on(f"tcp://127.0.0.1:{port}", graph)
         assert time.monotonic() - begin < 15
 
-    def test_an_address_that_is_none(self, graph):
-        with pytest.raises(ClusterError, match="no Dask scheduler answers at nowhere"):
+    def test_invalid_addresses(self, graph):
+        with pytest.raises(ClusterError, match="no Dask scheduler answers at nowhere://1"):
+            on("nowhere://1", graph)
+        with pytest.raises(ParameterError, match=r"address of a scheduler such as .*; got 'nowhere'"):
             on("nowhere", graph)
 
+    @pytest.mark.slow
     def test_workers_with_another_version(self, graph, tmp_path):
-        # The metadata is what an installation of that version would have.
+        # The metadata of an installation of that version.
         metadata = tmp_path / "other" / "boostne-0.0.7.dist-info"
         metadata.mkdir(parents=True)
         (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: boostne\nVersion: 0.0.7\n")
-        with processes(tmp_path, 0) as made:
-            made.add_worker(PYTHONPATH=str(metadata.parent))
+        with process_cluster(tmp_path, 0) as cluster:
+            cluster.add_worker(PYTHONPATH=str(metadata.parent))
             with (
-                client_of(made, 1) as client,
+                client_of(cluster) as client,
                 pytest.raises(ClusterError, match=r"has 0\.0\.7; install boostne=="),
             ):
                 on(client, graph)
 
-    def test_no_workers_and_workers_too_small(self, graph, tmp_path, monkeypatch):
-        monkeypatch.setattr(cluster, "WORKERS_SECONDS", 1)
-        with processes(tmp_path, 0) as made, client_of(made, 0) as client:
+    @pytest.mark.slow
+    def test_no_workers_and_workers_with_little_memory(self, graph, tmp_path, monkeypatch):
+        monkeypatch.setattr(dask_cluster, "WORKERS_SECONDS", 1)
+        with process_cluster(tmp_path, 0) as cluster, client_of(cluster) as client:
             with pytest.raises(
-                ClusterError, match=f"has no workers; start some with: dask worker {made.address}"
+                ClusterError, match=f"has no workers; start some with: dask worker {cluster.address}"
             ):
                 on(client, graph)
-            made.add_worker("--memory-limit", "400MB")
+            cluster.add_worker("--memory-limit", "400MB")
             wide = {"dimensions": 128, "levels": 1, "window": 1, "approximation": "exact"}
             client.wait_for_workers(1, timeout=60)
             with pytest.raises(
-                MemoryLimitError, match=r"need about \d+ MB on each of 1 workers; tcp.* room for"
+                MemoryLimitError, match=r"need about \d+ MB on each of 1 workers; tcp.* has .* free"
             ):
                 on(client, graphs.random_graph(30_000, 4), **wide)
 
-    def test_a_closed_client(self, pair, graph):
-        client = connect(pair.address)
+    def test_closed_client(self, two_workers, graph):
+        client = connect(two_workers.address)
         client.close()
-        with pytest.raises(ClusterError, match="the client is closed; open a new one"):
+        with pytest.raises(ClusterError, match="the client given as engine is closed; open a new one"):
             on(client, graph)
 
-    def test_things_that_are_no_client(self, graph):
-        with pytest.raises(ParameterError, match=r"client must be a distributed\.Client or the address"):
-            on(7, graph)
-        with pytest.raises(ParameterError, match="needs a cluster"):
-            on(None, graph)
-        with pytest.raises(ParameterError, match="client is for engine='dask'"):
-            BoostNE(client="tcp://127.0.0.1:1").fit(graph)
+    @pytest.mark.parametrize("engine", [7, None])
+    def test_not_a_client(self, engine, graph):
+        with pytest.raises(ParameterError, match=rf"a distributed\.Client or the address .*; got {engine}"):
+            on(engine, graph)
 
-    def test_the_command_line(self, tmp_path):
+    def test_default_client(self, client):
+        small = {"dimensions": 4, "levels": 2}
+        with pytest.raises(
+            ParameterError, match="uses the current default client of Dask, and there is none"
+        ):
+            on("dask", graphs.karate())
+        with client.as_current():
+            assert_same(on("dask", graphs.karate(), **small), local(graphs.karate(), **small))
+
+    def test_parameters_for_one_machine(self, graph, tmp_path):
+        for change in ({"memory_limit": "2GB"}, {"checkpoint": tmp_path, "keep_matrix": True}):
+            with pytest.raises(ParameterError, match="are for X on this machine; on a Dask cluster"):
+                on("dask", graph, **change)
+
+    def test_command_line(self, tmp_path):
         from boostne.cli.program import run
 
         output = ["-o", str(tmp_path / "out.npz")]
         assert run(["embed", "karate", *output, "--workers", "1", "--scheduler", "x"]) == 2
-        assert run(["embed", "karate", *output, "--method", "netmf", "--workers", "1"]) == 1
+        assert run(["embed", "karate", *output, "--method", "netmf", "--workers", "1"]) == 2
         assert not list(tmp_path.iterdir())
 
 
 class TestPartition:
-    def test_shares_of_entries_not_of_rows(self):
+    def test_workers_get_equal_numbers_of_entries_not_rows(self):
         counts = np.repeat([1000.0, 10.0], [100, 10_000])
         first, second = even_cuts(counts, 2)
         assert first.stop == second.start
         assert abs(counts[: first.stop].sum() - counts.sum() / 2) <= 1000
 
-    def test_the_shards_are_those_of_the_whole_matrix(self, graph):
+    def test_shards_are_those_of_the_whole_matrix(self, graph):
         X = BoostNE(**SETTINGS).connectivity_matrix(graph)
-        for workers in (1, 2, 3, 4):
-            found = places(np.diff(X.indptr), X.shape[1], workers)
+        for n_workers in (1, 2, 3, 4):
+            found = block_ranges(np.diff(X.indptr), X.shape[1], n_workers)
             cuts = [0, *(int(cut) + place.rows.start for place in found for cut in place.cuts[1:])]
             np.testing.assert_array_equal(cuts, ShardedCSR.from_csr(X).cuts)
-            assert len(found) == workers
+            assert len(found) == n_workers
             assert [place.first_shard for place in found] == sorted({place.first_shard for place in found})
 
-    def test_more_workers_than_shards_get_shards_of_their_own(self):
-        found = places(np.full(10_000, 400), 10_000, 40)
+    def test_more_workers_than_shards_get_one_shard_each(self):
+        found = block_ranges(np.full(10_000, 400), 10_000, 40)
         assert len(found) == 40
         assert found[-1].rows.stop == 10_000
 
 
-class TestTeam:
-    @pytest.mark.parametrize("size", range(1, 18))
-    def test_everyone_is_asked_once_and_in_order(self, size):
-        def reached(sites):
-            parts = branches(sites)
-            assert len(parts) <= (len(sites) - 1).bit_length()
-            return [sites[0], *(site for part in parts for site in reached(part))]
+@pytest.mark.parametrize("size", range(1, 18))
+def test_branches_reach_every_block_once_and_in_order(size):
+    def reached(sites):
+        parts = branches(sites)
+        assert len(parts) <= (len(sites) - 1).bit_length()
+        return [sites[0], *(site for part in parts for site in reached(part))]
 
-        sites = [("address", str(i)) for i in range(size)]
-        assert reached(sites) == sites
+    sites = [("address", str(i)) for i in range(size)]
+    assert reached(sites) == sites
 
 
-class TestBlocks:
+class TestWorkerBlock:
     rows = range(40, 90)
-    place = Place(rows, np.array([0, 20, 50]), 2)
+    place = BlockRange(rows, np.array([0, 20, 50]), 2)
 
     @pytest.fixture
     def source(self):
-        return WalkColumns(graphs.random_graph(120, 6), window=3, negative=1, dtype="float32")
+        return ExactSource(graphs.random_graph(120, 6), window=3, negative=1, dtype="float32")
 
     @pytest.mark.parametrize(
         "drafted",
         [range(40, 90), range(50, 70), range(20, 60), range(60, 110), range(30), range(100, 120)],
     )
-    def test_from_a_draft_for_another_place(self, source, drafted):
-        X = collect_rows(source)
+    def test_built_from_a_draft_of_another_range(self, source, drafted):
+        X, _ = source.build()
         missing = np.diff(X.indptr)[self.rows.start : drafted.start]
-        draft = blocks.draft_rows(source, drafted, 1)
-        block = blocks.build_block(source, self.place, 1, draft, missing)
-        built = blocks.build_block(source, self.place, 1)
-        for made in (block, built):
-            assert (made.R.to_csr() != X[40:90]).nnz == 0
-            assert made.R.first_shard == 2
-            assert made.R.n_shards == 2
-        np.testing.assert_array_equal(block.norms, built.norms)
+        draft = worker_block.draft_rows(source, drafted, 1)
+        from_draft = worker_block.build_block(source, self.place, 1, draft, missing)
+        built = worker_block.build_block(source, self.place, 1)
+        for block in (from_draft, built):
+            assert (block.R.to_csr() != X[40:90]).nnz == 0
+            assert block.R.first_shard == 2
+            assert block.R.n_shards == 2
+        np.testing.assert_array_equal(from_draft.norms, built.norms)
 
-    def test_a_task_out_of_date_is_refused(self, source):
-        block = blocks.build_block(source, self.place, 1)
-        block.rows_at(Moment(0, 1, "begin"), 8)[:] = 3
-        block.rows_at(Moment(0, 1, "accept"), 8)[:] = 5
-        assert (block.rows_at(Moment(0, 1, "retreat"), 8) == 3).all()
-        for late in (
-            Moment(0, 0),
-            Moment(1, 1),
-            Moment(0, 2, "accept"),
-            Moment(0, 1, "begin"),
-            Moment(1, 2, "begin"),
+    def test_tasks_out_of_date_are_rejected(self, source):
+        block = worker_block.build_block(source, self.place, 1)
+        block.rows_at(TaskStamp(0, 1, "start"), 8)[:] = 3
+        block.rows_at(TaskStamp(0, 1, "accept"), 8)[:] = 5
+        assert (block.rows_at(TaskStamp(0, 1, "revert"), 8) == 3).all()
+        assert (block.rows_at(TaskStamp(0, 1, "start"), 8) == 3).all()  # this attempt has started
+        for stamp in (
+            TaskStamp(0, 0),
+            TaskStamp(1, 1),
+            TaskStamp(0, 2, "accept"),
+            TaskStamp(0, 0, "start"),
+            TaskStamp(1, 2, "start"),
         ):
-            if late != Moment(0, 1, "begin"):
-                with pytest.raises(BlockLostError):
-                    block.rows_at(late, 8)
-        assert not block.rows_at(Moment(0, 2, "begin"), 8).any()
+            with pytest.raises(BlockLostError):
+                block.rows_at(stamp, 8)
+        assert not block.rows_at(TaskStamp(0, 2, "start"), 8).any()
 
-    def test_a_level_is_taken_once(self, source):
-        block = blocks.build_block(source, self.place, 1)
+    def test_a_level_is_replayed_once(self, source):
+        block = worker_block.build_block(source, self.place, 1)
         U, V = np.ones((50, 3), "float32") / 9, np.ones((120, 3), "float32")
-        first = blocks.deflate_again(block, 0, U, V)
-        again = blocks.deflate_again(block, 0, U, V)
-        assert first.level == again.level == 1
-        np.testing.assert_array_equal(first.norms, again.norms)
-        assert first.norms.sum() < blocks.build_block(source, self.place, 1).norms.sum()
+        first, second = (worker_block.replay(block, 0, U, V) for _ in range(2))
+        assert first.level == second.level == 1
+        np.testing.assert_array_equal(first.norms, second.norms)
+        assert first.norms.sum() < worker_block.build_block(source, self.place, 1).norms.sum()
 
-    def test_a_block_does_not_travel(self, source):
+    def test_cannot_be_pickled(self, source):
         with pytest.raises(TypeError, match="stays on the worker"):
-            copy(blocks.build_block(source, self.place, 1))
+            copy(worker_block.build_block(source, self.place, 1))
 
-    def test_the_rows_of_a_matrix(self, source):
-        X = collect_rows(source)
-        assert (collect_rows(MatrixRows(X)) != X).nnz == 0
 
-    def test_a_collector_loses_and_gains_rows_in_front(self):
-        collector = RowCollector(5, np.float64)
-        row = lambda *at: (np.array(at, np.int32), np.array(at, float) + 1)  # noqa: E731
-        collector.extend(row_by_row([row(0, 1), row(), row(2), row(3, 4)]))
-        collector.keep(1, 3)
-        collector.prepend(np.array([1, 2]), row_by_row([row(4), row(0, 3)]))
-        np.testing.assert_array_equal(collector.counts, [1, 2, 0, 1])
-        expected = [[0, 0, 0, 0, 5], [1, 0, 0, 4, 0], [0] * 5, [0, 0, 3, 0, 0]]
-        np.testing.assert_array_equal(collector.finish().toarray(), expected)
+def test_rows_of_a_matrix_source():
+    X, _ = ExactSource(graphs.random_graph(120, 6), window=3, negative=1, dtype="float32").build()
+    builder = CSRBuilder(120, X.dtype)
+    for rows in (range(50), range(50, 51), range(51, 120)):
+        builder.extend(CSRSource(X).rows(rows))
+    assert (builder.finish() != X).nnz == 0
+
+
+def test_builder_drops_and_prepends_rows():
+    builder = CSRBuilder(5, np.float64)
+    row = lambda *at: (np.array(at, np.int32), np.array(at, float) + 1)  # noqa: E731
+    builder.extend(one_block_per_row([row(0, 1), row(), row(2), row(3, 4)]))
+    builder.keep(1, 3)
+    builder.prepend(np.array([1, 2]), one_block_per_row([row(4), row(0, 3)]))
+    np.testing.assert_array_equal(builder.counts, [1, 2, 0, 1])
+    expected = [[0, 0, 0, 0, 5], [1, 0, 0, 4, 0], [0] * 5, [0, 0, 3, 0, 0]]
+    np.testing.assert_array_equal(builder.finish().toarray(), expected)
