@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from boostne.cli.estimator import MATRIX_METHODS, matrix_classes
-from boostne.cli.options import ModelOption, RegistryChoice, at_least, number
+from boostne.cli.options import ModelOption, RegistryChoice, at_least, kind_settings, number
 
 
 def _check_size(_: click.Context, option: click.Parameter, value: str | None) -> int | None:
@@ -17,19 +17,8 @@ def _check_size(_: click.Context, option: click.Parameter, value: str | None) ->
 def _option(
     flag: str, kind: Any, methods: Any, matrices: Any, text: str, name: str = "", **settings: Any
 ) -> ModelOption:
-    """Return an option; its kind is a type, a list of choices, or the placeholder of a text."""
-    if isinstance(kind, str):
-        settings |= {"metavar": kind}
-    elif isinstance(kind, list):
-        settings |= {"type": click.Choice(kind)}
-    elif kind is bool:
-        settings |= {"is_flag": True}
-    elif isinstance(kind, RegistryChoice):
-        settings |= {"type": kind, "metavar": "NAME"}
-    else:
-        settings |= {"type": kind, "metavar": "N" if kind is int else "NUMBER"}
     declarations = [flag, name] if name else [flag]
-    return ModelOption(declarations, methods=methods, matrices=matrices, help=text, **settings)
+    return ModelOption(declarations, methods=methods, matrices=matrices, help=text, **kind_settings(kind), **more)
 
 
 _BOOSTNE = ("boostne",)

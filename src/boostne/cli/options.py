@@ -107,6 +107,27 @@ class ModelOption(LibraryOption):
         raise click.UsageError(f"{self.flag} belongs to {owners}; got {chosen}.")
 
 
+def kind_settings(kind: Any) -> dict[str, Any]:
+    """Return the click settings of a kind: a type, a list of choices, or the placeholder of a text."""
+    if kind is None or kind is bool:
+        return {"is_flag": True} if kind else {}
+    if isinstance(kind, str):
+        return {"metavar": kind}
+    if isinstance(kind, list):
+        return {"type": click.Choice(kind)}
+    names = {int: "N", column: "COLUMN", numbers: "N,N,…"}
+    return {"type": kind, "metavar": "NAME" if isinstance(kind, RegistryChoice) else names.get(kind, "NUMBER")}
+
+
+def options_of(function: str) -> Callable[..., LibraryOption]:
+    """Return a shorthand for the options of a library function: flag, kind and help text."""
+
+    def option(flag: str, kind: Any, text: str, **settings: Any) -> LibraryOption:
+        return LibraryOption([flag], function=function, help=text, **kind_settings(kind), **settings)
+
+    return option
+
+
 def check_model_options(ctx: click.Context) -> None:
     """Raise UsageError for an option that does not belong to the chosen method or matrix, or lacks another option."""
     method = ctx.params["method"]

@@ -86,21 +86,18 @@ inline void hals_block(int64_t width, int inner, const T* p, const T* gram, cons
     }
 }
 
-template <class T>
-inline void transpose_in(const T* rows, int64_t count, int64_t width, T* lanes) {
+template <class T> inline void transpose_in(const T* rows, int64_t count, int64_t width, T* lanes) {
   for (int64_t c = 0; c < width; ++c)
     for (int64_t r = 0; r < kLaneRows; ++r) lanes[c * kLaneRows + r] = r < count ? rows[r * width + c] : T(0);
 }
 
-template <class T>
-inline void transpose_out(const T* lanes, int64_t count, int64_t width, T* rows) {
+template <class T> inline void transpose_out(const T* lanes, int64_t count, int64_t width, T* rows) {
   for (int64_t r = 0; r < count; ++r)
     for (int64_t c = 0; c < width; ++c) rows[r * width + c] = lanes[c * kLaneRows + r];
 }
 
 // gram += x x^T over `count` rows
-template <class T, int L>
-inline void add_gram(const T* rows, int64_t count, int64_t width, T* gram) {
+template <class T, int L> inline void add_gram(const T* rows, int64_t count, int64_t width, T* gram) {
   using Vec = typename Lanes<T, L>::type;
   for (int64_t c = 0; c < width; ++c)
     for (int64_t k = 0; k < width; k += L) {
@@ -110,8 +107,7 @@ inline void add_gram(const T* rows, int64_t count, int64_t width, T* gram) {
     }
 }
 
-template <class T>
-inline void flush_gram(T* gram, int64_t width, double* total) {
+template <class T> inline void flush_gram(T* gram, int64_t width, double* total) {
   for (int64_t i = 0; i < width * width; ++i) {
     total[i] += gram[i];
     gram[i] = 0;
@@ -127,8 +123,7 @@ inline int64_t rows_in_block(const int64_t* indptr, int64_t rows) {
 }
 
 // HALS on `count` rows of U given p = R V, and their Gram matrix; scratch holds (2 kLaneRows + width) width values.
-template <class T, int L>
-void update_rows(const SweepFactors<T>& s, const T* p, T* u, int64_t count, T* scratch) {
+template <class T, int L> void update_rows(const SweepFactors<T>& s, const T* p, T* u, int64_t count, T* scratch) {
   T* p_lanes = scratch;
   T* u_lanes = p_lanes + kLaneRows * s.width;
   T* gram = u_lanes + kLaneRows * s.width;
@@ -146,8 +141,7 @@ void update_rows(const SweepFactors<T>& s, const T* p, T* u, int64_t count, T* s
   }
 }
 
-template <class T, int L, int K, bool Prefetch>
-void sweep_rows_tiled(const SweepRows<T>& s) {
+template <class T, int L, int K, bool Prefetch> void sweep_rows_tiled(const SweepRows<T>& s) {
   constexpr int64_t Tile = K * L;
   const SweepFactors<T>& f = s.factors;
   T* p = s.scratch;
@@ -167,16 +161,14 @@ void sweep_rows_tiled(const SweepRows<T>& s) {
   }
 }
 
-template <class T, int L, int K>
-void sweep_rows(const SweepRows<T>& s) {
+template <class T, int L, int K> void sweep_rows(const SweepRows<T>& s) {
   if (s.factors.n_columns * s.factors.width * int64_t(sizeof(T)) > kCachedFactorBytes)
     sweep_rows_tiled<T, L, K, true>(s);
   else
     sweep_rows_tiled<T, L, K, false>(s);
 }
 
-template <class T, int L>
-void hals_rows(const HalsRows<T>& s) {
+template <class T, int L> void hals_rows(const HalsRows<T>& s) {
   T* c_lanes = s.scratch;
   T* v_lanes = c_lanes + kLaneRows * s.width;
   T* gram = v_lanes + kLaneRows * s.width;
@@ -197,8 +189,7 @@ void hals_rows(const HalsRows<T>& s) {
   *s.inner_product += inner_product;
 }
 
-template <class T, int L>
-void extrapolate_rows(const ExtrapolateRows<T>& s) {
+template <class T, int L> void extrapolate_rows(const ExtrapolateRows<T>& s) {
   memset(s.scratch, 0, sizeof(T) * s.width * s.width);
   for (int64_t i = s.first; i < s.last; i += kGramRows) {
     const int64_t count = s.last - i < kGramRows ? s.last - i : kGramRows;
@@ -214,8 +205,7 @@ void extrapolate_rows(const ExtrapolateRows<T>& s) {
 }
 
 // Prefetches V[column] for L entries.
-template <class T, int L>
-inline void prefetch(const int32_t* indices, const T* V, int64_t width) {
+template <class T, int L> inline void prefetch(const int32_t* indices, const T* V, int64_t width) {
   for (int i = 0; i < L; ++i)
     for (int64_t k = 0; k < width; k += kTile<T>) __builtin_prefetch(V + indices[i] * width + k);
 }
@@ -235,8 +225,7 @@ inline typename Lanes<T, L>::type subtract_product(const int32_t* indices, typen
   return data - SumLanes<T, L, L / 2>::of(products);
 }
 
-template <class T, int L>
-inline double sum_of_squares(const T* data, int64_t count) {
+template <class T, int L> inline double sum_of_squares(const T* data, int64_t count) {
   using Vec = typename Lanes<T, L>::type;
   double total = 0;
   int64_t q = 0;
@@ -250,15 +239,13 @@ inline double sum_of_squares(const T* data, int64_t count) {
 }
 
 // Moves an entry if its new value is positive or NaN (which must show in the norm); returns the next free position.
-template <class Index, class T>
-inline int64_t keep_entry(Index* indices, T* data, int64_t from, T value, int64_t to) {
+template <class Index, class T> inline int64_t keep_entry(Index* indices, T* data, int64_t from, T value, int64_t to) {
   indices[to] = indices[from];
   data[to] = value;
   return to + !(value <= 0);
 }
 
-template <class T, int L>
-void deflate_rows(const DeflateRows<T>& s) {
+template <class T, int L> void deflate_rows(const DeflateRows<T>& s) {
   using Vec = typename Lanes<T, L>::type;
   const int64_t shard_end = s.indptr[s.last - s.first];
   int64_t out = s.indptr[0], q = out;
@@ -282,53 +269,40 @@ void deflate_rows(const DeflateRows<T>& s) {
   }
 }
 
-template <class T>
-void sweep(const SweepRows<T>& s) {
+template <class T> void sweep(const SweepRows<T>& s) {
   if (s.factors.width % kTile<T> == 0)
     sweep_rows<T, kWide<T>, kTile<T> / kWide<T>>(s);
   else
     sweep_rows<T, kNarrow<T>, kPad / kNarrow<T>>(s);
 }
 
-template <class T>
-void hals(const HalsRows<T>& s) {
+template <class T> void hals(const HalsRows<T>& s) {
   if (s.width % kWide<T> == 0)
     hals_rows<T, kWide<T>>(s);
   else
     hals_rows<T, kNarrow<T>>(s);
 }
 
-template <class T>
-void extrapolate(const ExtrapolateRows<T>& s) {
+template <class T> void extrapolate(const ExtrapolateRows<T>& s) {
   if (s.width % kWide<T> == 0)
     extrapolate_rows<T, kWide<T>>(s);
   else
     extrapolate_rows<T, kNarrow<T>>(s);
 }
 
-template <class T>
-void deflate(const DeflateRows<T>& s) {
+template <class T> void deflate(const DeflateRows<T>& s) {
   if (s.width % kWide<T> == 0)
     deflate_rows<T, kWide<T>>(s);
   else
     deflate_rows<T, kNarrow<T>>(s);
 }
 
-template <class T>
-RowKernels<T> table() {
-  return {sweep<T>, hals<T>, extrapolate<T>, deflate<T>};
-}
+template <class T> RowKernels<T> table() { return {sweep<T>, hals<T>, extrapolate<T>, deflate<T>}; }
 
 }  // namespace
 
-template <>
-RowKernels<float> row_kernels<float>() {
-  return table<float>();
-}
-template <>
-RowKernels<double> row_kernels<double>() {
-  return table<double>();
-}
+template <> RowKernels<float> row_kernels<float>() { return table<float>(); }
+template <> RowKernels<double> row_kernels<double>() { return table<double>(); }
 
 }  // namespace BOOSTNE_ISA
 }  // namespace boostne

@@ -9,8 +9,7 @@ namespace boostne {
 
 constexpr int64_t kBlockColumns = 16;  // columns of X computed together: one cache line of float32
 
-template <class T>
-struct WalkColumns {  // `columns` columns of S + S^2 + ... + S^T, by Horner's rule, or of S^T alone
+template <class T> struct WalkColumns {  // `columns` columns of S + S^2 + ... + S^T, by Horner's rule, or of S^T alone
   const int64_t* indptr;
   const int32_t* indices;
   const T* weights;  // nullptr: all weights are 1
@@ -23,8 +22,7 @@ struct WalkColumns {  // `columns` columns of S + S^2 + ... + S^T, by Horner's r
   T* buffer;        // same size as block
 };
 
-template <class T>
-struct TruncatedLog {  // column c of the block becomes row c of X: log(scale * entry) where positive
+template <class T> struct TruncatedLog {  // column c of the block becomes row c of X: log(scale * entry) where positive
   const T* block;
   int64_t n;
   int64_t columns;
@@ -35,8 +33,7 @@ struct TruncatedLog {  // column c of the block becomes row c of X: log(scale * 
   int64_t* counts;
 };
 
-template <class T>
-struct WalkKernels {
+template <class T> struct WalkKernels {
   void (*walk_columns)(const WalkColumns<T>&);
   void (*truncated_log)(const TruncatedLog<T>&);
 };

@@ -15,8 +15,7 @@ inline float natural_log(float x) { return logf(x); }
 inline double natural_log(double x) { return log(x); }
 
 // out = S in
-template <class T, int L, bool Weighted>
-inline void walk_step(const WalkColumns<T>& s, const T* in, T* out) {
+template <class T, int L, bool Weighted> inline void walk_step(const WalkColumns<T>& s, const T* in, T* out) {
   using Vec = typename Lanes<T, L>::type;
   constexpr int K = kBlockColumns / L;
   constexpr int Unroll = K == 1 ? 4 : 2;
@@ -45,8 +44,7 @@ inline void walk_step(const WalkColumns<T>& s, const T* in, T* out) {
   }
 }
 
-template <class T, int L>
-void walk_columns(const WalkColumns<T>& s) {
+template <class T, int L> void walk_columns(const WalkColumns<T>& s) {
   // The first step needs no product: A is symmetric, so column c of S is row c of A divided by the degrees.
   T *now = s.window % 2 ? s.block : s.buffer, *next = s.window % 2 ? s.buffer : s.block;
   memset(now, 0, sizeof(T) * s.n * kBlockColumns);
@@ -68,8 +66,7 @@ void walk_columns(const WalkColumns<T>& s) {
   }
 }
 
-template <class T>
-void truncated_log(const TruncatedLog<T>& s) {
+template <class T> void truncated_log(const TruncatedLog<T>& s) {
   for (int64_t c = 0; c < s.columns; ++c) s.counts[c] = 0;
   for (int64_t i = 0; i < s.n; ++i) {
     const T* row = s.block + i * kBlockColumns;
@@ -88,12 +85,10 @@ void truncated_log(const TruncatedLog<T>& s) {
 
 }  // namespace
 
-template <>
-WalkKernels<float> walk_kernels<float>() {
+template <> WalkKernels<float> walk_kernels<float>() {
   return {walk_columns<float, kWide<float>>, truncated_log<float>};
 }
-template <>
-WalkKernels<double> walk_kernels<double>() {
+template <> WalkKernels<double> walk_kernels<double>() {
   return {walk_columns<double, kWide<double>>, truncated_log<double>};
 }
 
