@@ -68,9 +68,7 @@ class TestLevels:
             R = reference.residual(R, level.U, level.V)
             assert level.residual_norm == pytest.approx(np.linalg.norm(R), rel=TOLERANCE[dtype], abs=rounding)
             # Entries as small as rounding errors may or may not be counted.
-            assert abs(level.nnz - np.count_nonzero(rounding < R)) <= np.count_nonzero(
-                np.abs(R) < 10 * rounding
-            )
+            assert abs(level.nnz - np.count_nonzero(rounding < R)) <= np.count_nonzero(np.abs(R) < 10 * rounding)
             if level.residual_norm < 10 * rounding:
                 break
 
@@ -179,9 +177,7 @@ def test_one_level_is_as_good_as_scikit_learn_nmf(name):
     make, components = NMF_CASES[name]
     X = make()
     norm2 = np.sum(X.data**2)
-    ours = min(
-        run(X, components=components, tol=1e-6, max_iter=500, seed=seed)[0].objective[-1] for seed in range(3)
-    )
+    ours = min(run(X, components=components, tol=1e-6, max_iter=500, seed=seed)[0].objective[-1] for seed in range(3))
     theirs = []
     for init, seed in (("nndsvda", 0), ("random", 1), ("random", 2)):
         model = NMF(components, solver="cd", init=init, tol=1e-4, max_iter=200, random_state=seed)

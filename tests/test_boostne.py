@@ -41,11 +41,7 @@ def small(**changes):
 
 class TestParameters:
     def test_defaults_are_those_of_the_paper(self):
-        assert {
-            "dimensions": 128,
-            "levels": 8,
-            "connectivity": "deepwalk",
-        }.items() <= BoostNE().get_params().items()
+        assert {"dimensions": 128, "levels": 8, "connectivity": "deepwalk"}.items() <= BoostNE().get_params().items()
         matrix = DeepWalkMatrix().get_params()
         assert {"window": 10, "negative": 1.0, "eigenpairs": 256}.items() <= matrix.items()
 
@@ -122,14 +118,8 @@ class TestParameters:
             ({"approximation": "netmf"}, "approximation must be one of 'auto', 'exact', .*got 'netmf'"),
             ({"approximation": None}, "approximation must be one of 'auto', 'exact', .*got None"),
             ({"approximation": "push", "epsilon": -1}, "epsilon must be a number at least 0; got -1"),
-            (
-                {"approximation": "push", "max_per_row": 0},
-                "max_per_row must be an integer of at least 1; got 0",
-            ),
-            (
-                {"approximation": "exact", "epsilon": 1e-5},
-                "epsilon is for approximation='push'; got .*'exact'",
-            ),
+            ({"approximation": "push", "max_per_row": 0}, "max_per_row must be an integer of at least 1; got 0"),
+            ({"approximation": "exact", "epsilon": 1e-5}, "epsilon is for approximation='push'; got .*'exact'"),
             ({"approximation": "spectral", "max_per_row": 9}, "max_per_row is for approximation='push'"),
             ({"memory_limit": "much"}, "memory_limit must be a size such as '2GB'.*got 'much'"),
             ({"memory_limit": 0}, "memory_limit must be a size.*got 0"),
@@ -247,9 +237,7 @@ class TestAttributes:
             .connectivity_matrix(graph)
             .toarray()
         )
-        np.testing.assert_allclose(
-            X, reference.spectral_connectivity(graphs.dense(graph), 4, 1, 4), atol=1e-6
-        )
+        np.testing.assert_allclose(X, reference.spectral_connectivity(graphs.dense(graph), 4, 1, 4), atol=1e-6)
 
     def test_fitting_again_overwrites_all_attributes(self):
         model = small().fit(graphs.planted_partition([20, 20], 0.5, 0.05)[0])
@@ -287,9 +275,7 @@ class TestAttributes:
         timed = []
         monkeypatch.setattr(estimation, "COLUMN_BLOCKED_FROM", 25)
         monkeypatch.setattr(
-            estimation,
-            "_time_pass",
-            lambda rows, *_: timed.append(rows) or 1 + (rows.nnz - rows[:1].nnz) / 1000,
+            estimation, "_time_pass", lambda rows, *_: timed.append(rows) or 1 + (rows.nnz - rows[:1].nnz) / 1000
         )
         found = small(approximation="exact").estimate(graphs.karate())
         assert found.levels_seconds == pytest.approx(3 * 14 * (1 + 0.5 * found.nnz / 1000), rel=0.1)
@@ -313,9 +299,7 @@ class TestGraphs:
 
     def test_a_directed_graph_is_an_error(self):
         directed = Graph.from_edges([0, 1, 2], [1, 2, 0], directed=True)
-        message = re.escape(
-            "BoostNE embeds undirected graphs and this graph is directed; call to_undirected() on it"
-        )
+        message = re.escape("BoostNE embeds undirected graphs and this graph is directed; call to_undirected() on it")
         with pytest.raises(GraphError, match=message):
             small().fit(directed)
         with pytest.raises(GraphError, match=message):
@@ -330,9 +314,7 @@ class TestGraphs:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             model = small().fit(graphs.with_isolated())
-        assert [str(warning.message) for warning in caught] == [
-            "3 of 9 nodes have no edges; their vectors are zero"
-        ]
+        assert [str(warning.message) for warning in caught] == ["3 of 9 nodes have no edges; their vectors are zero"]
         vectors = model.embedding_.vectors
         assert not vectors[[0, 4, 8]].any()
         assert vectors[[1, 2, 3, 5, 6, 7]].any(axis=1).all()
@@ -369,9 +351,7 @@ def free_memory(monkeypatch):
 
 
 class TestMemory:
-    @pytest.mark.parametrize(
-        "changes", [{"approximation": "exact"}, {"approximation": "spectral", "eigenpairs": 50}]
-    )
+    @pytest.mark.parametrize("changes", [{"approximation": "exact"}, {"approximation": "spectral", "eigenpairs": 50}])
     def test_too_little_memory_raises_before_the_matrix_is_built(self, changes, free_memory, monkeypatch):
         def never(*arguments, **options):
             raise AssertionError("X was built")

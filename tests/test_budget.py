@@ -51,8 +51,7 @@ class TestPeak:
         assert SMALL.peak_bytes(100, 10**6) > SMALL.peak_bytes(100)
 
     @pytest.mark.parametrize(
-        "larger",
-        [{"n_nodes": 200_000}, {"levels": 9}, {"components": 17}, {"threads": 5}, {"dtype": FLOAT64}],
+        "larger", [{"n_nodes": 200_000}, {"levels": 9}, {"components": 17}, {"threads": 5}, {"dtype": FLOAT64}]
     )
     @pytest.mark.parametrize("nnz", [0, 10**6, 10**9])
     def test_increases_with_every_size(self, larger, nnz):
@@ -148,9 +147,7 @@ class TestLevelsSeconds:
         assert replace(LARGE, max_iter=2).levels_seconds(1.0, 0.0) == pytest.approx(8 * 2)
 
     def test_growth_scales_the_entries(self):
-        assert LARGE.levels_seconds(0.0, 1e-3, growth=2.0) == pytest.approx(
-            2 * LARGE.levels_seconds(0.0, 1e-3)
-        )
+        assert LARGE.levels_seconds(0.0, 1e-3, growth=2.0) == pytest.approx(2 * LARGE.levels_seconds(0.0, 1e-3))
 
     def test_increases_with_every_argument(self):
         least = LARGE.levels_seconds(1.0, 1e-3)

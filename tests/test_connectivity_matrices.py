@@ -11,16 +11,7 @@ from tests import graphs, reference
 
 import boostne
 import boostne.memory
-from boostne import (
-    BoostNE,
-    DeepWalkMatrix,
-    Graph,
-    KatzMatrix,
-    NetMF,
-    Node2VecMatrix,
-    PageRankMatrix,
-    read_embedding,
-)
+from boostne import BoostNE, DeepWalkMatrix, Graph, KatzMatrix, NetMF, Node2VecMatrix, PageRankMatrix, read_embedding
 from boostne.cli.program import run
 from boostne.errors import MemoryLimitError, ParameterError
 from boostne.matrices import MATRICES, ExplicitMatrix, as_connectivity
@@ -109,9 +100,7 @@ class TestNames:
         np.testing.assert_array_equal(one.fit_transform(graphs.karate()), two.fit_transform(graphs.karate()))
 
     def test_an_unknown_name_is_an_error(self):
-        message = (
-            "connectivity must be one of 'deepwalk', 'node2vec', .* a matrix or a function.*got 'random'"
-        )
+        message = "connectivity must be one of 'deepwalk', 'node2vec', .* a matrix or a function.*got 'random'"
         with pytest.raises(ParameterError, match=message):
             small("random").fit(graphs.karate())
 
@@ -224,10 +213,7 @@ class TestParameters:
         ("matrix", "message"),
         [
             (DeepWalkMatrix(negative=0), "negative must be a number above 0; got 0"),
-            (
-                DeepWalkMatrix(approximation="fast"),
-                "approximation must be one of 'auto', 'exact', .*got 'fast'",
-            ),
+            (DeepWalkMatrix(approximation="fast"), "approximation must be one of 'auto', 'exact', .*got 'fast'"),
             (Node2VecMatrix(p=0), "p must be a number above 0; got 0"),
             (Node2VecMatrix(window=0), "window must be an integer of at least 1; got 0"),
             (boostne.LINEMatrix(negative=-1), "negative must be a number above 0; got -1"),
@@ -299,9 +285,7 @@ class TestExplicitMatrices:
         X = kind(graphs.dense(graph) * 3)
         before = X.copy()
         model = small(X).fit(graph)
-        np.testing.assert_array_equal(
-            model.embedding_.vectors, small(lambda g: 3 * g.adjacency).fit_transform(graph)
-        )
+        np.testing.assert_array_equal(model.embedding_.vectors, small(lambda g: 3 * g.adjacency).fit_transform(graph))
         assert abs(X - before).max() == 0
         assert clone(model).fit_transform(graph).any()
 

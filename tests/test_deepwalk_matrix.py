@@ -23,9 +23,7 @@ def exact(graph, window=10, negative=1.0, dtype="float64", threads=2, progress=s
     return matrix.source(graph, dtype=dtype, seed=0, threads=threads).build(progress)[0]
 
 
-def spectral_matrix(
-    graph, eigenpairs, window=10, negative=1.0, dtype="float64", seed=0, threads=1, progress=silent
-):
+def spectral_matrix(graph, eigenpairs, window=10, negative=1.0, dtype="float64", seed=0, threads=1, progress=silent):
     matrix = DeepWalkMatrix(window=window, negative=negative, eigenpairs=eigenpairs)
     source = matrix.source(graph, MatrixForm("spectral"), dtype=dtype, seed=seed, threads=threads)
     return source.build(progress)[0]
@@ -49,9 +47,7 @@ class TestDefinition:
         graph = graphs.DRAWABLE[name]()
         X = exact(graph, window, negative, dtype)
         assert X.dtype == dtype
-        compare(
-            X, reference.exact_connectivity(graphs.dense(graph), window, negative), EXACT_TOLERANCE[dtype]
-        )
+        compare(X, reference.exact_connectivity(graphs.dense(graph), window, negative), EXACT_TOLERANCE[dtype])
 
     def test_spectral_form(self, name, window, negative, dtype):
         graph = graphs.DRAWABLE[name]()
@@ -97,9 +93,7 @@ class TestExact:
         graph = graphs.weighted()
         X = exact(graph, dtype=dtype)
         np.testing.assert_allclose(
-            exact(graphs.scaled(graph, factor), dtype=dtype).toarray(),
-            X.toarray(),
-            atol=EXACT_TOLERANCE[dtype],
+            exact(graphs.scaled(graph, factor), dtype=dtype).toarray(), X.toarray(), atol=EXACT_TOLERANCE[dtype]
         )
 
     def test_depends_on_weights(self):
@@ -216,18 +210,14 @@ class TestEigenpairs:
         graph = Graph(sparse.block_diag([*parts[:7], isolated, *parts[7:]], format="csr"))
         values, vectors = leading_eigenpairs(graph, 30, seed=0)
         assert np.count_nonzero(values > 1 - 1e-9) == 20
-        np.testing.assert_allclose(
-            np.sort(values)[::-1], reference.spectrum(graphs.dense(graph))[0][:30], atol=1e-8
-        )
+        np.testing.assert_allclose(np.sort(values)[::-1], reference.spectrum(graphs.dense(graph))[0][:30], atol=1e-8)
         np.testing.assert_allclose(vectors.T @ vectors, np.eye(30), atol=1e-6)
         np.testing.assert_allclose(vectors[graph.isolated], 0, atol=1e-12)
 
     def test_equal_components_have_equal_eigenvalues(self):
         graph = Graph(sparse.block_diag([graphs.karate().adjacency] * 20, format="csr"))
         values, _ = leading_eigenpairs(graph, 40, seed=0)
-        np.testing.assert_allclose(
-            np.sort(values)[::-1], reference.spectrum(graphs.dense(graph))[0][:40], atol=1e-8
-        )
+        np.testing.assert_allclose(np.sort(values)[::-1], reference.spectrum(graphs.dense(graph))[0][:40], atol=1e-8)
 
     @pytest.mark.parametrize("name", SOME)
     def test_positive_eigenvalues_match_a_dense_solver(self, name):

@@ -90,9 +90,7 @@ class TestTruncatedSvd:
 
     def test_float32_input_is_computed_in_float64(self):
         X = sparse.csr_array(np.random.default_rng(0).random((700, 700), np.float32) ** 4)
-        for one, other in zip(
-            truncated_svd(X, 6, seed=0), truncated_svd(X.astype(np.float64), 6, seed=0), strict=True
-        ):
+        for one, other in zip(truncated_svd(X, 6, seed=0), truncated_svd(X.astype(np.float64), 6, seed=0), strict=True):
             np.testing.assert_array_equal(one, other)
 
 

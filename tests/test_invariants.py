@@ -22,9 +22,7 @@ NEGATIVES = st.sampled_from([0.5, 1, 5])
 def edge_lists(draw, max_nodes=12):
     n = draw(st.integers(2, max_nodes))
     ends = st.integers(0, n - 1)
-    pairs = draw(
-        st.lists(st.tuples(ends, ends).filter(lambda pair: pair[0] != pair[1]), min_size=1, max_size=30)
-    )
+    pairs = draw(st.lists(st.tuples(ends, ends).filter(lambda pair: pair[0] != pair[1]), min_size=1, max_size=30))
     return n, pairs
 
 
@@ -103,9 +101,7 @@ class TestConnectivity:
         # Twice the volume is equivalent to half the negative samples.
         n = graph.n_nodes
         half = connectivity(graph, window, 0.5)
-        np.testing.assert_allclose(
-            X, np.block([[half, np.zeros((n, n))], [np.zeros((n, n)), half]]), atol=1e-9
-        )
+        np.testing.assert_allclose(X, np.block([[half, np.zeros((n, n))], [np.zeros((n, n)), half]]), atol=1e-9)
 
     @EXAMPLES
     @given(undirected(), WINDOWS)
@@ -142,9 +138,7 @@ class TestLevels:
         starts = rng.random((2, n, components)) + 0.1
         order = rng.permutation(n)
         plain = boosted(X, lambda i: starts[i], components, levels=2, max_iter=5)
-        permuted = boosted(
-            X[np.ix_(order, order)], lambda i: starts[i][order], components, levels=2, max_iter=5
-        )
+        permuted = boosted(X[np.ix_(order, order)], lambda i: starts[i][order], components, levels=2, max_iter=5)
         for one, other in zip(plain, permuted, strict=True):
             np.testing.assert_allclose(other.U, one.U[order], atol=1e-7)
             np.testing.assert_allclose(other.V, one.V[order], atol=1e-7)
@@ -157,7 +151,5 @@ class TestLevels:
         X = rng.random((15, 12))
         V = rng.random((12, 3)) + 0.1
         (plain,), (scaled,) = (boosted(c * X, lambda _: V, levels=1, max_iter=5) for c in (1, factor))
-        np.testing.assert_allclose(
-            scaled.U @ scaled.V.T, factor * (plain.U @ plain.V.T), rtol=1e-6, atol=1e-9 * factor
-        )
+        np.testing.assert_allclose(scaled.U @ scaled.V.T, factor * (plain.U @ plain.V.T), rtol=1e-6, atol=1e-9 * factor)
         np.testing.assert_allclose(scaled.objective, plain.objective, atol=1e-9)

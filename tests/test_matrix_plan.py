@@ -200,9 +200,7 @@ limit = peak() + int(sys.argv[1]) * 1_000_000
 model = BoostNE(32, levels=2, max_iter=6, memory_limit=limit).fit(graph)
 print(model.approximation_, peak(), limit)
 """
-        done = subprocess.run(
-            [sys.executable, "-c", code, str(more)], check=False, capture_output=True, text=True
-        )
+        done = subprocess.run([sys.executable, "-c", code, str(more)], check=False, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         chosen, peak, limit = done.stdout.split()
         assert chosen == form
@@ -213,9 +211,7 @@ class TestCommandLine:
     def test_estimate_shows_the_form(self, tmp_path, graph, capsys):
         path = str(tmp_path / "graph.npz")
         sparse.save_npz(path, graph.adjacency)
-        limit = (
-            resident_memory() + bytes_beside_x(graph, dimensions=128, levels=8) + 60 * 6000 * 8
-        ) // MB + 6
+        limit = (resident_memory() + bytes_beside_x(graph, dimensions=128, levels=8) + 60 * 6000 * 8) // MB + 6
         assert run(["estimate", path, "--memory", f"{limit}MB", "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
         assert found["form"].startswith("push, ε = ")
@@ -225,16 +221,7 @@ class TestCommandLine:
 
     def test_embed_reports_what_was_pruned(self, tmp_path, capsys):
         path = str(tmp_path / "x.npz")
-        options = [
-            "--approximation",
-            "push",
-            "--max-per-row",
-            "40",
-            "--epsilon",
-            "1e-4",
-            "--dimensions",
-            "32",
-        ]
+        options = ["--approximation", "push", "--max-per-row", "40", "--epsilon", "1e-4", "--dimensions", "32"]
         assert run(["embed", "digits", "-o", path, *options]) == 0
         out = capsys.readouterr().out
         assert "at most 40 entries per row, ε = 0.0001; dropped walk mass: " in out

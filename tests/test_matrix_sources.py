@@ -122,9 +122,7 @@ class TestContract:
     def test_rows_have_the_same_bits_however_they_are_split(self, name, dtype, size):
         X, dropped = make_source(name, dtype).build()
         source = make_source(name, dtype)
-        assert_same_rows(
-            [block for rows in chunks(range(N), size) for block in source.rows(rows)], X, dropped
-        )
+        assert_same_rows([block for rows in chunks(range(N), size) for block in source.rows(rows)], X, dropped)
 
     def test_rows_have_the_same_bits_in_any_order(self, name):
         source = make_source(name)
@@ -134,10 +132,7 @@ class TestContract:
     @pytest.mark.parametrize("threads", [1, 2, 5])
     def test_bits_do_not_depend_on_threads(self, name, threads):
         X, dropped = make_source(name, threads=1).build()
-        for source in (
-            make_source(name, threads=threads),
-            make_source(name, threads=3).with_threads(threads),
-        ):
+        for source in (make_source(name, threads=threads), make_source(name, threads=3).with_threads(threads)):
             assert source.shape == (N, N)
             assert source.dtype == np.float32
             assert_same_rows(source.rows(range(N)), X, dropped)

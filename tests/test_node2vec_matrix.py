@@ -46,9 +46,7 @@ class TestMatrix:
     def test_matches_the_definition(self, name, p, q):
         graph = {**graphs.DRAWABLE, "random_weights": random_weights}[name]()
         X = node2vec(graph, p=p, q=q, window=4, negative=0.7)
-        np.testing.assert_allclose(
-            X.toarray(), reference.node2vec(graphs.dense(graph), p, q, 4, 0.7), atol=1e-8
-        )
+        np.testing.assert_allclose(X.toarray(), reference.node2vec(graphs.dense(graph), p, q, 4, 0.7), atol=1e-8)
         assert (X.data > 0).all()
 
     def test_is_symmetric_and_differs_from_deepwalk(self):
@@ -133,18 +131,7 @@ class TestBoosted:
 
     def test_from_the_command_line(self, tmp_path):
         path = str(tmp_path / "x.npz")
-        options = [
-            "--connectivity",
-            "node2vec",
-            "--p",
-            "0.5",
-            "--q",
-            "2",
-            "--dimensions",
-            "6",
-            "--levels",
-            "3",
-        ]
+        options = ["--connectivity", "node2vec", "--p", "0.5", "--q", "2", "--dimensions", "6", "--levels", "3"]
         assert run(["embed", "karate", "-o", path, *options, "--quiet"]) == 0
         model = BoostNE(6, levels=3, connectivity=Node2VecMatrix(p=0.5, q=2))
         np.testing.assert_array_equal(read_embedding(path).vectors, model.fit_transform(graphs.karate()))

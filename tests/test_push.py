@@ -15,17 +15,9 @@ KERNELS = ("reference", "baseline")
 TOLERANCE = {"float32": 1e-5, "float64": 1e-11}
 
 
-def push_source(
-    graph, epsilon=0.0, max_per_row=10**6, window=10, negative=1.0, dtype="float64", kernels=None
-):
+def push_source(graph, epsilon=0.0, max_per_row=10**6, window=10, negative=1.0, dtype="float64", kernels=None):
     return PushSource(
-        graph,
-        window=window,
-        negative=negative,
-        epsilon=epsilon,
-        max_per_row=max_per_row,
-        dtype=dtype,
-        kernels=kernels,
+        graph, window=window, negative=negative, epsilon=epsilon, max_per_row=max_per_row, dtype=dtype, kernels=kernels
     )
 
 
@@ -80,9 +72,7 @@ def test_equals_the_exact_form_for_epsilon_0(hubs):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(
-    ("epsilon", "max_per_row"), [(0, 30), (1.0123e-3, 10**6), (1.0123e-4, 50), (1.0123e-2, 5)]
-)
+@pytest.mark.parametrize(("epsilon", "max_per_row"), [(0, 30), (1.0123e-3, 10**6), (1.0123e-4, 50), (1.0123e-2, 5)])
 def test_native_and_reference_kernels_agree(hubs, weighted, epsilon, max_per_row):
     graph = hubs
     if weighted:
@@ -126,9 +116,7 @@ def test_native_and_reference_kernels_agree_on_a_large_graph():
 @pytest.mark.parametrize("epsilon", [1e-5, 1e-4, 1e-3])
 def test_no_entry_exceeds_the_error_bound(hubs, epsilon):
     window, negative = 6, 1.0
-    M, approximate = (
-        np.exp(X.toarray()) for X in (exact(hubs, window), pushed(hubs, epsilon, window=window)[0])
-    )
+    M, approximate = (np.exp(X.toarray()) for X in (exact(hubs, window), pushed(hubs, epsilon, window=window)[0]))
     error = M - approximate
     bound = epsilon * hubs.volume * (window - 1) / (2 * negative)
     assert error.min() > -1e-9  # mass is lost, never added
@@ -143,13 +131,7 @@ def test_dropped_mass_is_the_mass_missing_from_the_rows(hubs):
     assert dropped.max() > 0.1
     np.testing.assert_allclose(walked.sum(axis=1) / window, 1 - dropped, atol=1e-9)
     limited, more = pushed(hubs, 1e-3, max_per_row=20, window=window, negative=negative)
-    walked = (
-        (np.exp(limited.toarray()) - (limited.toarray() == 0))
-        * hubs.degrees
-        * negative
-        * window
-        / hubs.volume
-    )
+    walked = (np.exp(limited.toarray()) - (limited.toarray() == 0)) * hubs.degrees * negative * window / hubs.volume
     np.testing.assert_allclose(walked.sum(axis=1) / window, 1 - more, atol=1e-9)
 
 

@@ -51,9 +51,9 @@ class GraRep(ConnectedEmbedder):
 
     Notes
     -----
-    The powers of S fill up, and with them X: up to n² entries after many steps (half of that on blogcatalog). So only one of ``X_1 … X_K`` is stored at a time, as a sparse matrix, and the powers only by blocks
-    of rows. Each X starts from the edges again: that is ``K (K + 1) / 2`` products rather than K, less work than
-    factorizing X.
+    The powers of S fill up, and with them X: up to n² entries after many steps (half of that on blogcatalog). So only
+    one of ``X_1 … X_K`` is stored at a time, as a sparse matrix, and the powers only by blocks of rows. Each X starts
+    from the edges again: that is ``K (K + 1) / 2`` products rather than K, less work than factorizing X.
 
     **Differences from the paper.** The paper does not say how the steps are weighted when they are concatenated. Here
     each node's part from each step has norm 1, like the two orders of LINE, so that a classifier with a single
