@@ -42,8 +42,8 @@ GRAPH_FILE_OPTIONS = (
 LABEL_FILE_OPTIONS = (
     _labels("--format", "NAME",
             "lines: 'node label' (a node may be repeated) or 'node label1 label2 …'; communities: line j lists the "
-            "nodes with label j, counted from 0 without empty lines and comments; mat: indicator matrix or label vector "
-            "whose rows are nodes 0, 1, … By default chosen by the suffix: .cmty, .mat, or else lines."),
+            "nodes with label j, counted from 0 without empty lines and comments; mat: indicator matrix or label "
+            "vector whose rows are nodes 0, 1, … By default chosen by the suffix: .cmty, .mat, or else lines."),
     _labels("--delimiter", "TEXT", "As for 'boostne embed'."),
     _labels("--comments", "TEXT", "As for 'boostne embed'."),
     _labels("--header/--no-header", None,

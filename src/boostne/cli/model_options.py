@@ -18,7 +18,7 @@ def _option(
     flag: str, kind: Any, methods: Any, matrices: Any, text: str, name: str = "", **settings: Any
 ) -> ModelOption:
     declarations = [flag, name] if name else [flag]
-    return ModelOption(declarations, methods=methods, matrices=matrices, help=text, **kind_settings(kind), **more)
+    return ModelOption(declarations, methods=methods, matrices=matrices, help=text, **kind_settings(kind), **settings)
 
 
 _BOOSTNE = ("boostne",)

@@ -47,14 +47,20 @@ class CommonNeighborsMatrix(SparseMatrix):
     """``X = A A``: the number of common neighbors, weighted by both edges."""
 
     def build(self, graph: Graph) -> sparse.csr_array:
-        return common_neighbors(graph)
+        A = graph.adjacency.astype(np.float64)
+        return (A @ A).tocsr()
 
 
 class AdamicAdarMatrix(SparseMatrix):
-    """``X = A W A`` with ``W_tt = 1 / Σ_j (A_tj + A_jt)``: common neighbors, those of high degree counting less."""
+    """``X = A W A`` with ``W_tt = 1 / Σ_j (A_tj + A_jt)``: common neighbors, those of high degree counting less.
+
+    This is HOPE's form. Adamic and Adar divide by the logarithm of the degree.
+    """
 
     def build(self, graph: Graph) -> sparse.csr_array:
-        return adamic_adar(graph)
+        A = graph.adjacency.astype(np.float64)
+        W = sparse.diags_array(reciprocal(graph.degrees + np.asarray(A.sum(axis=0))))
+        return (A @ W @ A).tocsr()
 
 
 class OperatorMatrix(ConnectivityMatrix):
@@ -175,7 +181,8 @@ def similarity_matrix(
         return katz(graph, beta)
     if similarity == "pagerank":
         return rooted_pagerank(graph, alpha)
-    return common_neighbors(graph) if similarity == "common-neighbors" else adamic_adar(graph)
+    matrix = CommonNeighborsMatrix() if similarity == "common-neighbors" else AdamicAdarMatrix()
+    return matrix.build(graph)
 
 
 def eigenvalue_map(
@@ -216,22 +223,6 @@ def rooted_pagerank(graph: Graph, alpha: float = 0.5) -> LinearOperator:
         lambda x: (1 - alpha) * _series(transposed_times, x, terms),
         B.shape,
     )
-
-
-def common_neighbors(graph: Graph) -> sparse.csr_array:
-    """Return ``A A``: the number of nodes between i and j, weighted by both edges."""
-    A = graph.adjacency.astype(np.float64)
-    return (A @ A).tocsr()
-
-
-def adamic_adar(graph: Graph) -> sparse.csr_array:
-    """Return ``A W A`` with ``W_tt = 1 / Σ_j (A_tj + A_jt)``: common neighbors, those of high degree counting less.
-
-    This is HOPE's form. Adamic and Adar divide by the logarithm of the degree.
-    """
-    A = graph.adjacency.astype(np.float64)
-    W = sparse.diags_array(reciprocal(graph.degrees + np.asarray(A.sum(axis=0))))
-    return (A @ W @ A).tocsr()
 
 
 def check_alpha(alpha: float) -> None:
