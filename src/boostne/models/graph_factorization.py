@@ -22,10 +22,8 @@ class GraphFactorization(ConnectedEmbedder):
     ----------
     dimensions : int, default=128
         d, the length of each vector.
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of the vectors; eigenvectors are computed in float64.
-    random_state : int, Generator, RandomState or None, default=0
-        Seed of the eigensolver; it affects only the last digits.
+    dtype, random_state
+        As for :class:`SpectralClustering`.
 
     Attributes
     ----------

@@ -104,15 +104,13 @@ class SpectralSource(MatrixSource):
         self.shape = graph.adjacency.shape
         self.dtype = np.dtype(dtype)
         self._graph = graph
-        self._window, self._negative = window, negative
-        self._eigenpairs, self._seed = eigenpairs, seed
-        self._threads = threads
+        self._walks: dict[str, Any] = {"window": window, "negative": negative, "dtype": self.dtype}
+        self._eigenpairs, self._seed, self._threads = eigenpairs, seed, threads
 
     @cached_property
     def _factorized(self) -> GramSource:
         pairs = leading_eigenpairs(self._graph, self._eigenpairs, self._seed, self._threads)
-        F = spectral_factor(self._graph, *pairs, window=self._window, negative=self._negative, dtype=self.dtype)
-        return GramSource(F, self._threads)
+        return GramSource(spectral_factor(self._graph, *pairs, **self._walks), self._threads)
 
     def __reduce__(self) -> Any:
         return self._factorized.__reduce__()
@@ -139,13 +137,7 @@ class SpectralSource(MatrixSource):
         from boostne.matrices.deepwalk.device import SpectralDeviceRows
 
         return SpectralDeviceRows(
-            self._graph,
-            window=self._window,
-            negative=self._negative,
-            eigenpairs=self._eigenpairs,
-            dtype=self.dtype,
-            seed=self._seed,
-            device=device,
+            self._graph, eigenpairs=self._eigenpairs, seed=self._seed, device=device, **self._walks
         )
 
 
