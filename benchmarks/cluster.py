@@ -12,24 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common import (
-    dataset_graph,
-    load_graph,
-    peak_bytes,
-    peak_memory,
-    reset_peak,
-    save,
-    show,
-    timed,
-)
-from boostne import BoostNE, Graph
+from benchmarks.common import dataset_graph, load_graph, peak_bytes, peak_memory, reset_peak, save, show, timed
+from boostne import BoostNE, DeepWalkMatrix, Graph
+from boostne.budget import worker_block_bytes
 from boostne.kernels import available_threads
 
 LARGE = 300_000
 # Data set or number of nodes to generate, parameters of the fits, number of repetitions.
 CASES: tuple[tuple[str | int, dict[str, Any], int], ...] = (
     ("blogcatalog", {}, 3),
-    (LARGE, {"approximation": "push"}, 1),
+    (LARGE, {"connectivity": DeepWalkMatrix(approximation="push")}, 1),
 )
 KILLED = "blogcatalog"
 WORKERS = (1, 2, 4)
@@ -108,7 +100,7 @@ def prepare_client(name: str | int, options: dict[str, Any], workers: int) -> An
     graph = load_graph(name)
     client = Client(**cluster_options(workers))
     client.wait_for_workers(workers)
-    return lambda: bool(fit(graph, engine="dask", client=client, **options))
+    return lambda: bool(fit(graph, engine=client, **options))
 
 
 def cluster_options(workers: int) -> dict[str, Any]:
@@ -130,11 +122,11 @@ def fit_on_cluster(
 
     with Client(**cluster_options(workers)) as client:
         client.wait_for_workers(workers)
-        fit(dataset_graph("karate"), dimensions=8, levels=1, engine="dask", client=client)  # warm-up: imports
+        fit(dataset_graph("karate"), dimensions=8, levels=1, engine=client)  # warm-up: imports
         before = client.run(reset_peak)
-        seconds, model = timed(lambda: fit(graph, engine="dask", client=client, **options), repeats)
+        seconds, model = timed(lambda: fit(graph, engine=client, **options), repeats)
         peaks = client.run(peak_bytes)
-        sent = sent_per_pass(lambda **extra: fit(graph, engine="dask", client=client, **options, **extra))
+        sent = sent_per_pass(lambda **extra: fit(graph, engine=client, **options, **extra))
     check_same(model, expected)
     return {
         "seconds": seconds,
@@ -177,14 +169,12 @@ def kill_workers(graph: Graph, expected: BoostNE, duration: float) -> list[dict[
             timer = threading.Timer(after, psutil.Process(processes[victim]).kill)
             timer.start()
             begin = time.perf_counter()
-            model = fit(graph, engine="dask", client=client)
+            model = fit(graph, engine=client)
             seconds = time.perf_counter() - begin
             in_time = not timer.is_alive()
             timer.cancel()
         check_same(model, expected)
-        rows.append(
-            {"killed_after_s": after, "during_the_fit": str(in_time), "seconds": seconds, "same": "yes"}
-        )
+        rows.append({"killed_after_s": after, "during_the_fit": str(in_time), "seconds": seconds, "same": "yes"})
     return rows
 
 
@@ -192,7 +182,7 @@ def local_rates(nodes: int) -> dict[str, float]:
     """Measure the time of one thread per row of a pruned X and per entry and pass, and the passes of a fit."""
     starts: dict[str, float] = {}
     graph = load_graph(nodes)
-    model = BoostNE(approximation="push")
+    model = BoostNE(connectivity=DeepWalkMatrix(approximation="push"))
     model.fit(graph, progress=lambda at: starts.setdefault(at.stage, time.perf_counter()) and None)
     end, threads = time.perf_counter(), available_threads()
     passes = int(model.n_iter_.sum())
@@ -211,20 +201,21 @@ LINK = 1.25e9  # bytes per second between two workers: 10 Gbit/s
 
 def predictions(*, row_us: float, entry_ns: float, row_entries: float, passes: float) -> list[dict[str, Any]]:
     """Predict time and memory for graphs larger than one machine, from the rates of one local thread."""
-    from boostne.factorization.dask.partition import block_bytes
-
-    class Source:  # the attributes that block_bytes uses: five edges per node, 32-bit numbers
-        dtype = np.dtype(np.float32)
-
-        def __init__(self, n: int) -> None:
-            self.n, self.nbytes = n, 10 * n * 4 + 20 * n
-
     rows = []
     for n in (10_000_000, 100_000_000):
         for workers in (16, 64):
             factor = n * WIDTH * 4 / LINK
             arithmetic = row_entries * n * entry_ns * 1e-9 / (workers * THREADS)
             rounds = np.log2(workers)
+            memory = worker_block_bytes(
+                (n, n),
+                np.dtype(np.float32),
+                source_bytes=10 * n * 4 + 20 * n,  # five edges per node, 32-bit numbers
+                nnz=int(row_entries * n),
+                n_workers=workers,
+                components=WIDTH,
+                threads=THREADS,
+            )
             rows.append(
                 {
                     "nodes": n,
@@ -233,8 +224,7 @@ def predictions(*, row_us: float, entry_ns: float, row_entries: float, passes: f
                     "arithmetic_s_per_pass": arithmetic,
                     "network_s_per_pass": 2 * rounds * factor,
                     "levels_minutes": passes * (arithmetic + 2 * rounds * factor) / 60,
-                    "GB_per_worker": block_bytes(Source(n), int(row_entries * n), workers, WIDTH, THREADS)
-                    / 1e9,
+                    "GB_per_worker": memory / 1e9,
                 }
             )
     return rows

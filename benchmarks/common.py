@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from boostne import BoostNE, Graph, load_dataset, planted_partition
+from boostne import BoostNE, DeepWalkMatrix, Graph, load_dataset, planted_partition
 from boostne.kernels import available_threads, instruction_set
 from boostne.reproduction.environment import processor
 
@@ -62,9 +62,7 @@ def show(title: str, rows: list[dict[str, Any]]) -> None:
 
     table = Table(title=title, title_justify="left")
     for column in rows[0]:
-        table.add_column(
-            column.replace("_", " "), justify="left" if isinstance(rows[0][column], str) else "right"
-        )
+        table.add_column(column.replace("_", " "), justify="left" if isinstance(rows[0][column], str) else "right")
     for row in rows:
         table.add_row(*(f"{v:.4g}" if isinstance(v, float) else str(v) for v in row.values()))
     Console(width=None if sys.stdout.isatty() else 160).print(table)
@@ -129,4 +127,4 @@ def load_graph(name: str | int) -> Graph:
 
 def exact_matrix(name: str) -> sparse.csr_array:
     """Return the exact connectivity matrix of a data set at the paper's settings."""
-    return BoostNE(approximation="exact").connectivity_matrix(dataset_graph(name))
+    return BoostNE(connectivity=DeepWalkMatrix(approximation="exact")).connectivity_matrix(dataset_graph(name))

@@ -12,17 +12,18 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common import dataset_graph, save, show, timed
-from boostne import BoostNE, Graph, evaluate, load_dataset
-from boostne.factorization import LocalEngine
-from boostne.factorization.boosting import Level, Settings, boost, random_start
-from boostne.matrices import WalkColumns, exact_deepwalk
-from boostne.models.boostne import INNER_SWEEPS
+from boostne import BoostNE, DeepWalkMatrix, Graph, evaluate, load_dataset
+from boostne.factorization import Engine, Level, LevelSettings, LocalEngine, boost, random_start
+from boostne.factorization.boosting import INNER_SWEEPS
+from boostne.matrices import CSRSource
+from boostne.matrices.deepwalk.exact import ExactSource
 
 DATASET = "blogcatalog"
 LARGE_NODES, LARGE_EDGES = 100_000, 500_000
 TRAIN = (10, 50, 90)
 REPEATS = 7
 NORM_RTOL = 1e-4  # of residual norms between the engines
+DEVICE = "cuda"
 SETTINGS = {"window": 10, "negative": 1.0, "dtype": "float32"}
 
 
@@ -81,7 +82,7 @@ def fits(graph: Graph) -> list[dict[str, Any]]:
     for form, repeats in (("exact", REPEATS), ("spectral", 1)):
         seconds = []
         for engine in ("cuda", "local"):
-            model = BoostNE(approximation=form, engine=engine)
+            model = BoostNE(connectivity=DeepWalkMatrix(approximation=form), engine=engine)
             model.fit(graph)
             seconds.append(timed(partial(model.fit, graph), repeats)[0])
         rows.append(row(f"BoostNE.fit, {form}", *seconds))
@@ -103,10 +104,10 @@ def median_of(run: Callable[[Graph], tuple[float, float, list[Level]]], graph: G
 def on_local(graph: Graph) -> tuple[float, float, list[Level]]:
     """Return the seconds of X, the seconds of the levels, and the levels."""
     begin = time.perf_counter()
-    X = exact_deepwalk(WalkColumns(graph, **SETTINGS))
+    X, _ = ExactSource(graph, **SETTINGS).build()
     middle = time.perf_counter()
     engine = LocalEngine()
-    engine.load(X)
+    engine.load(CSRSource(X))
     levels = run_levels(engine)
     return middle - begin, time.perf_counter() - middle, levels
 
@@ -123,21 +124,21 @@ def on_gpu(graph: Graph) -> tuple[float, float, list[Level]]:
     return middle - begin, time.perf_counter() - middle, levels
 
 
-def loaded_engine(graph: Graph, dense_share: float | None = None) -> Any:
+def loaded_engine(graph: Graph) -> Engine:
     """Return a CUDA engine that holds the exact X."""
-    from boostne.factorization.cuda.engine import DENSE_SHARE, CudaEngine
-    from boostne.matrices.deepwalk.device import ExactRows
+    from boostne.factorization.cuda.engine import CudaEngine
 
-    engine = CudaEngine(dense_share=DENSE_SHARE if dense_share is None else dense_share)
-    engine.build(ExactRows(graph, device=engine.device, **SETTINGS))
+    engine = CudaEngine()
+    engine.load(ExactSource(graph, **SETTINGS))
     return engine
 
 
-def run_levels(engine: Any) -> list[Level]:
+def run_levels(engine: Engine) -> list[Level]:
     """Return eight levels of sixteen dimensions."""
     model = BoostNE()
-    settings = Settings(model.dimensions // model.levels, model.tol, model.max_iter, INNER_SWEEPS)
-    return list(boost(engine, settings, model.levels, random_start(0, engine, settings.components)))
+    settings = LevelSettings(model.dimensions // model.levels, model.tol, model.max_iter)
+    start = random_start(0, engine.shape[1], settings.components, engine.dtype)
+    return list(boost(engine, settings, model.levels, start))
 
 
 def one_pass(graph: Graph, bandwidth: float) -> list[dict[str, Any]]:
@@ -147,23 +148,26 @@ def one_pass(graph: Graph, bandwidth: float) -> list[dict[str, Any]]:
     """
     import torch
 
-    rows = []
-    for storage, share in (("dense", 0.0), ("sparse", 2.0)):
-        engine = loaded_engine(graph, share)
-        context = engine.begin(random_start(0, engine, 16)(0))
-        n, m = engine.shape
-        size = n * m * 4 if storage == "dense" else engine.nnz * 8
-        (block,) = engine._blocks  # noqa: SLF001  to time its products alone
-        P = torch.zeros(block.parts, n, 16, device=engine.device)
-        C = torch.zeros(block.transposed_parts, m, 16, device=engine.device)
+    from boostne.factorization.cuda.blocks import DenseBlock, SparseBlock, dense_rows
+    from boostne.factorization.cuda.level import DeviceLevel
 
-        def products(block: Any = block, V: Any = context.V, P: Any = P, C: Any = C) -> None:
+    n = graph.n_nodes
+    R = dense_rows(n, n, torch.float32, DEVICE)
+    ExactSource(graph, **SETTINGS).device_rows(DEVICE)(np.arange(n), R)
+    rows = []
+    for storage, block in (("dense", DenseBlock(R)), ("sparse", SparseBlock.from_dense(R))):
+        level = DeviceLevel([block], (n, n), 16, torch.float32, DEVICE)
+        level.start(random_start(0, n, 16, np.float32)(0))
+        size = n * n * 4 if storage == "dense" else block.nnz * 8
+        P = torch.zeros(block.parts, n, 16, device=DEVICE)
+        C = torch.zeros(block.transposed_parts, n, 16, device=DEVICE)
+
+        def products(block: Any = block, V: Any = level.V, P: Any = P, C: Any = C) -> None:
             block.matmul(V, P)
             block.add_transposed_matmul(V, C)
 
-        def whole(factors: Any = context.factors) -> None:
-            factors.sweep(INNER_SWEEPS)
-            factors.update(INNER_SWEEPS)
+        def whole(level: Any = level) -> None:
+            level.step(INNER_SWEEPS)
 
         for what, work in (("both products", products), ("the pass", whole)):
             seconds = on_device(work)
@@ -184,7 +188,7 @@ def copy_bandwidth() -> float:
     """Return the bytes read and written per second by a large copy on the GPU."""
     import torch
 
-    source = torch.rand(1 << 30, device="cuda")
+    source = torch.rand(1 << 30, device=DEVICE)
     target = torch.empty_like(source)
     return 2 * source.nbytes / on_device(lambda: target.copy_(source))
 

@@ -9,9 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.common import exact_matrix, save, show, timed
-from boostne.factorization import LocalEngine
-from boostne.factorization.boosting import Settings, boost, random_start
-from boostne.models.boostne import INNER_SWEEPS, BoostNE
+from boostne import BoostNE
+from boostne.factorization import LevelSettings, LocalEngine, boost, random_start
+from boostne.matrices import CSRSource
 
 DATASETS = ("cora", "ppi", "blogcatalog")
 LEVELS, WIDTH = 8, 16
@@ -48,10 +48,10 @@ def run() -> None:
 def ours(X: sparse.csr_array, tol: float) -> tuple[list, int]:
     """Boost on the local engine; returns the levels and the entries read over all passes."""
     engine = LocalEngine()
-    engine.load(X.copy())
+    engine.load(CSRSource(X.copy()))
     nnz = [engine.nnz]
-    settings = Settings(WIDTH, tol, BoostNE().max_iter, INNER_SWEEPS)
-    levels = list(boost(engine, settings, LEVELS, random_start(0, engine, WIDTH)))
+    settings = LevelSettings(WIDTH, tol, BoostNE().max_iter)
+    levels = list(boost(engine, settings, LEVELS, random_start(0, X.shape[1], WIDTH, X.dtype)))
     nnz += [level.nnz for level in levels[:-1]]
     return levels, sum(level.n_iter * entries for level, entries in zip(levels, nnz, strict=True))
 

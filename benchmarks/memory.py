@@ -1,29 +1,29 @@
 """Estimated and measured peak memory of fits, and whether memory limits are respected."""
 
 from benchmarks.common import load_graph, peak_bytes, peak_memory, save, show
-from boostne import BoostNE
+from boostne import BoostNE, DeepWalkMatrix
 from boostne.errors import MemoryLimitError
 from boostne.memory import parse_bytes
 
-# Data set or number of nodes to generate, and parameters of X.
+# Data set or number of nodes to generate, and X.
 CASES = (
-    ("ppi", {"approximation": "exact"}),
-    ("blogcatalog", {"approximation": "exact"}),
-    ("blogcatalog", {"approximation": "spectral"}),
-    ("blogcatalog", {"approximation": "push", "max_per_row": 500}),
-    (20_000, {"approximation": "exact"}),
-    (100_000, {"approximation": "push"}),
-    (300_000, {"approximation": "push"}),
+    ("ppi", DeepWalkMatrix(approximation="exact")),
+    ("blogcatalog", DeepWalkMatrix(approximation="exact")),
+    ("blogcatalog", DeepWalkMatrix(approximation="spectral")),
+    ("blogcatalog", DeepWalkMatrix(approximation="push", max_per_row=500)),
+    (20_000, DeepWalkMatrix(approximation="exact")),
+    (100_000, DeepWalkMatrix(approximation="push")),
+    (300_000, DeepWalkMatrix(approximation="push")),
 )
-# Data set or number of nodes, limit, and parameters of X.
+# Data set or number of nodes, limit, and X.
 LIMITS = (
-    ("blogcatalog", "2GB", {"approximation": "spectral"}),
-    ("blogcatalog", "2GB", {"approximation": "push"}),
-    ("blogcatalog", "2GB", {}),
-    ("blogcatalog", "350MB", {}),
-    (300_000, "3GB", {}),
-    (300_000, "1GB", {}),
-    (300_000, "500MB", {}),
+    ("blogcatalog", "2GB", DeepWalkMatrix(approximation="spectral")),
+    ("blogcatalog", "2GB", DeepWalkMatrix(approximation="push")),
+    ("blogcatalog", "2GB"),
+    ("blogcatalog", "350MB"),
+    (300_000, "3GB"),
+    (300_000, "1GB"),
+    (300_000, "500MB"),
 )
 
 
@@ -39,10 +39,10 @@ def run() -> None:
 def estimates() -> list[dict]:
     """Compare estimates with measurements."""
     rows = []
-    for name, options in CASES:
-        peak, _ = peak_memory(fit, name, options)
+    for name, matrix in CASES:
+        peak, _ = peak_memory(fit, name, matrix)
         # In this process: memory freed by the estimate would distort the measurement.
-        expected = model(options).estimate(load_graph(name))
+        expected = model(matrix).estimate(load_graph(name))
         rows.append(
             {
                 "graph": str(name),
@@ -55,20 +55,20 @@ def estimates() -> list[dict]:
     return rows
 
 
-def limited(name: str | int, limit: str, options: dict) -> dict:
+def limited(name: str | int, limit: str, matrix: DeepWalkMatrix | None = None) -> dict:
     """Fit with a memory limit; returns the form of X and the peak."""
-    _, (form, peak) = peak_memory(fit_within, name, limit, options)
+    _, (form, peak) = peak_memory(fit_within, name, limit, matrix or DeepWalkMatrix())
     row = {"graph": str(name), "limit_MB": parse_bytes("limit", limit) / 1e6, "form": form}
     return row | {"peak_MB": peak / 1e6, "within_limit": str(peak <= parse_bytes("limit", limit))}
 
 
-def fit_within(name: str | int, limit: str, options: dict):
+def fit_within(name: str | int, limit: str, matrix: DeepWalkMatrix):
     """Return a function that fits, or is refused, and returns the outcome and the peak."""
     graph = load_graph(name)
 
     def work() -> tuple[str, int]:
         try:
-            fitted = model({"memory_limit": limit, **options}).fit(graph)
+            fitted = model(matrix, limit).fit(graph)
         except MemoryLimitError as error:
             return str(error), peak_bytes()
         return f"{fitted.approximation_}, {fitted.nnz_[0]:,} entries", peak_bytes()
@@ -76,12 +76,12 @@ def fit_within(name: str | int, limit: str, options: dict):
     return work
 
 
-def fit(name: str | int, options: dict):
+def fit(name: str | int, matrix: DeepWalkMatrix):
     """Return a function that fits."""
     graph = load_graph(name)
-    return lambda: bool(model(options).fit(graph))
+    return lambda: bool(model(matrix).fit(graph))
 
 
-def model(options: dict) -> BoostNE:
+def model(matrix: DeepWalkMatrix, memory_limit: str | None = None) -> BoostNE:
     """Return a model with three passes per level: their number affects time, but not memory."""
-    return BoostNE(max_iter=3, **options)
+    return BoostNE(connectivity=matrix, memory_limit=memory_limit, max_iter=3)

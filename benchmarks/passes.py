@@ -4,10 +4,12 @@ import numpy as np
 
 from benchmarks.common import exact_matrix, save, show, timed
 from boostne.errors import ParameterError
-from boostne.factorization import LocalEngine
-from boostne.factorization.boosting import random_start
+from boostne.factorization.boosting import INNER_SWEEPS, random_start
+from boostne.factorization.context_factor import ContextFactor
 from boostne.kernels import get_kernels
-from boostne.models.boostne import INNER_SWEEPS
+from boostne.kernels.column_blocked_csr import as_residual
+from boostne.kernels.layout import aligned_empty
+from boostne.kernels.tree_reduction import sequential_sum, tree_sum
 
 WIDTHS = (8, 16, 32, 64, 128)
 REPEATS = 15
@@ -22,22 +24,23 @@ def run() -> None:
             kernels = get_kernels(name)
         except ParameterError:
             continue
-        rows.append(
-            {"instruction_set": name, **{f"d_s={width}": measure(X, kernels, width) for width in WIDTHS}}
-        )
+        rows.append({"instruction_set": name, **{f"d_s={width}": measure(X, kernels, width) for width in WIDTHS}})
     show("Fused pass, blogcatalog's exact X: ns per nonzero (median)", rows)
     save("passes", rows, nnz=int(X.nnz), repeats=REPEATS)
 
 
 def measure(X, kernels, width: int) -> float:
     """Return the nanoseconds per nonzero of one pass, after checking its result against SciPy's product."""
-    engine = LocalEngine(kernels)
-    engine.load(X)
-    context = engine.begin(random_start(0, engine, width)(0))
-    swept = engine.sweep(context, INNER_SWEEPS)
-    U, _ = engine.collect(context)
-    np.testing.assert_allclose(
-        swept.C[:, :width], X.T @ U, rtol=2e-3, atol=1e-2 * float(np.abs(swept.C).mean())
-    )
-    seconds, _ = timed(lambda: engine.sweep(context, INNER_SWEEPS), REPEATS)
+    R = as_residual(X, kernels)
+    context = ContextFactor(kernels, random_start(0, X.shape[1], width, X.dtype)(0))
+    U = aligned_empty((X.shape[0], context.V.shape[1]), X.dtype)
+    U[:] = 0
+
+    def fused_pass():
+        parts, grams = kernels.sweep(R, context.V, context.gram, U, inner=INNER_SWEEPS)
+        return tree_sum(parts), sequential_sum(grams)
+
+    C, _ = fused_pass()
+    np.testing.assert_allclose(C, X.T @ U, rtol=2e-3, atol=1e-2 * float(np.abs(C).mean()))
+    seconds, _ = timed(fused_pass, REPEATS)
     return seconds / X.nnz * 1e9

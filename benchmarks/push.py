@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.common import save, show
-from boostne import BoostNE, Graph, evaluate, load_dataset
+from boostne import BoostNE, DeepWalkMatrix, Graph, evaluate, load_dataset
 
 DATASETS = ("cora", "wiki", "ppi", "blogcatalog")
 TRAIN = (10, 50, 90)
@@ -21,13 +21,10 @@ def run() -> None:
     rows = []
     for name in DATASETS:
         data = load_dataset(name)
-        forms = {
-            "exact": {},
-            "push, ε = 1e-5": {"epsilon": 1e-5, "max_per_row": data.graph.n_nodes},
-            "push": {},
-        }
+        forms = {"exact": {}, "push, ε = 1e-5": {"epsilon": 1e-5, "max_per_row": data.graph.n_nodes}, "push": {}}
         for label, options in forms.items():
-            model = BoostNE(approximation=label.split(",")[0], **options)
+            matrix = DeepWalkMatrix(approximation=label.split(",")[0], **options)
+            model = BoostNE(connectivity=matrix)
             begin = time.perf_counter()
             X = model.connectivity_matrix(data.graph)
             rows.append(scored(data, label, X, time.perf_counter() - begin, model.epsilon_))
@@ -63,9 +60,7 @@ def sampled_paths(graph: Graph, entries: int, rng: np.random.Generator) -> spars
     while drawn < MAX_PATHS:
         u, v = path_ends(graph, rng)
         drawn += BATCH
-        counts = (
-            counts + sparse.coo_array((np.ones(2 * BATCH), (np.r_[u, v], np.r_[v, u])), shape=(n, n)).tocsr()
-        )
+        counts = counts + sparse.coo_array((np.ones(2 * BATCH), (np.r_[u, v], np.r_[v, u])), shape=(n, n)).tocsr()
         M = sparse.csr_array(counts * (graph.volume**2 / (2 * drawn)))
         M = sparse.diags_array(1 / degrees) @ M @ sparse.diags_array(1 / degrees)
         M.data = np.log(np.maximum(M.data, 1)).astype(np.float32)

@@ -20,6 +20,7 @@ from benchmarks.common import RESULTS, peak_bytes, save, show
 from benchmarks.peers import gensim_deepwalk
 from boostne import (
     BoostNE,
+    DeepWalkMatrix,
     Embedding,
     Labels,
     evaluate,
@@ -137,13 +138,13 @@ class Stages:
 
 def pruned(graph, progress) -> tuple[np.ndarray, float]:
     """Embed with BoostNE on the pruned X, as "auto" does if the exact X does not fit."""
-    model = BoostNE(DIMENSIONS, approximation="push").fit(graph, progress=progress)
+    model = BoostNE(DIMENSIONS, connectivity=DeepWalkMatrix(approximation="push")).fit(graph, progress=progress)
     return model.embedding_.vectors, float(model.nnz_[0])
 
 
 def exact(graph, progress) -> tuple[np.ndarray, float]:
     """Embed with BoostNE on the exact X."""
-    model = BoostNE(DIMENSIONS, approximation="exact").fit(graph, progress=progress)
+    model = BoostNE(DIMENSIONS, connectivity=DeepWalkMatrix(approximation="exact")).fit(graph, progress=progress)
     return model.embedding_.vectors, float(model.nnz_[0])
 
 
@@ -205,9 +206,7 @@ def accuracy(folder: Path) -> float:
     nodes = embedding.nodes[rows]
     truth, _ = labels.align(nodes)
     sample = Embedding(nodes, embedding.vectors[rows])
-    return float(
-        evaluate(sample, Labels(nodes, labels.classes, truth), train=[50], repeats=2).mean("micro")[0]
-    )
+    return float(evaluate(sample, Labels(nodes, labels.classes, truth), train=[50], repeats=2).mean("micro")[0])
 
 
 def exponent(rows: list[dict[str, Any]], name: str) -> float:

@@ -42,12 +42,7 @@ def edge_samples(order: str, threads: int) -> dict[str, Any]:
     model = SkipGram.start(noise, 64, negative=5, shared=order == "first", seed=0)
     edges, kernels = edges_of(graph), get_kernels(threads=threads)
     seconds, _ = timed(lambda: kernels.train_edges(model, edges, SAMPLES, rates=(0.05, 0.0001), seed=1))
-    return {
-        "order": order,
-        "threads": threads,
-        "seconds": seconds,
-        "M_samples_per_s": SAMPLES / seconds / 1e6,
-    }
+    return {"order": order, "threads": threads, "seconds": seconds, "M_samples_per_s": SAMPLES / seconds / 1e6}
 
 
 def deepwalk(threads: int) -> dict[str, Any]:

@@ -126,9 +126,7 @@ def cuda_engine_on_cpu() -> Iterator[None]:
             importlib.import_module(name)
     owners = [module for name, module in sys.modules.items() if _has_gpu_device(name, module)]
     if not owners:
-        raise RuntimeError(
-            f"none of {', '.join(CUDA_MODULES)} defines gpu_device; name its module in {__file__}"
-        )
+        raise RuntimeError(f"none of {', '.join(CUDA_MODULES)} defines gpu_device; name its module in {__file__}")
     original = owners[0].gpu_device
     for module in owners:
         module.gpu_device = lambda: "cpu"
@@ -216,9 +214,7 @@ def compare(one: Path, two: Path, names: list[str]) -> bool:
 def differing_arrays(one: Path, two: Path) -> dict[str, float]:
     """Return the names of the arrays that differ in any bit, with their largest absolute difference."""
     with np.load(one) as first, np.load(two) as second:
-        distances = {
-            name: array_distance(first.get(name), second.get(name)) for name in sorted({*first, *second})
-        }
+        distances = {name: array_distance(first.get(name), second.get(name)) for name in sorted({*first, *second})}
     return {name: distance for name, distance in distances.items() if distance is not None}
 
 

@@ -1,13 +1,13 @@
-"""The paper as slow, obvious NumPy: dense matrices, float64, one line of code for one line of mathematics.
+"""Reference implementations in slow, readable NumPy: dense float64 matrices, one line of code per equation.
 
-Everything fast is compared with this. Nothing here may import from the package.
+The optimized code is tested against these functions, which must not import from the package.
 """
 
 import numpy as np
 
 
 def inverse(values):
-    """``1 / x``, and 0 where x is 0."""
+    """``1 / x``, or 0 if x is 0."""
     return np.array([1 / x if x > 0 else 0.0 for x in values])
 
 
@@ -22,7 +22,7 @@ def exact_connectivity(A, window, negative):
 
 
 def spectrum(A):
-    """Eigenvalues of ``D^-1/2 A D^-1/2``, largest first, and their vectors."""
+    """Eigenvalues of ``D^-1/2 A D^-1/2`` in descending order, and their eigenvectors."""
     A = np.asarray(A, dtype=np.float64)
     root = np.diag(np.sqrt(inverse(A.sum(axis=1))))
     values, vectors = np.linalg.eigh(root @ A @ root)
@@ -35,7 +35,7 @@ def window_filter(eigenvalue, window):
 
 
 def spectral_connectivity(A, window, negative, eigenpairs):
-    """``log max( vol(G) / b D^-1/2 Q f(Λ) Q^T D^-1/2 , 1 )`` with the largest eigenvalues only."""
+    """``log max( vol(G) / b D^-1/2 Q f(Λ) Q^T D^-1/2 , 1 )`` with the ``eigenpairs`` largest eigenvalues."""
     A = np.asarray(A, dtype=np.float64)
     values, Q = spectrum(A)
     f = np.diag([window_filter(value, window) for value in values[:eigenpairs]])
@@ -45,7 +45,7 @@ def spectral_connectivity(A, window, negative, eigenpairs):
 
 
 def well_defined_sizes(A, window):
-    """Numbers of eigenpairs at which the spectral form has one answer: no tie between kept and dropped."""
+    """Numbers of eigenpairs for which the spectral form is unique: no tie between kept and dropped eigenvalues."""
     values, _ = spectrum(A)
     f = [window_filter(value, window) for value in values]
     return [h for h in range(1, len(f)) if f[h] < 1e-12 or values[h - 1] - values[h] > 1e-3]
@@ -64,7 +64,7 @@ def residual(R, U, V):
 
 
 def hals_row(x, p, gram, sweeps):
-    """``min_{x >= 0} ||r - F x||^2`` for one row, a coordinate at a time; ``p = F^T r``, ``gram = F^T F``."""
+    """``min_{x >= 0} ||r - F x||^2`` by coordinate descent; ``p = F^T r``, ``gram = F^T F``."""
     x = x.copy()
     for _ in range(sweeps):
         for c in range(len(x)):
@@ -73,7 +73,7 @@ def hals_row(x, p, gram, sweeps):
 
 
 def hals_level(R, V, passes, sweeps):
-    """One level from V: in each pass the rows of U, then those of V. Returns U, V and ``||R - U V^T||^2``s."""
+    """One level that starts from V: each pass updates U, then V. Returns U, V and ``||R - U V^T||^2`` per pass."""
     R, V = np.asarray(R, np.float64), np.array(V, np.float64)
     U = np.zeros((R.shape[0], V.shape[1]))
     history = []
@@ -96,7 +96,7 @@ def normalized_adjacency(A):
 
 
 def modularity(A):
-    """``A - d d' / 2m``, an entry at a time."""
+    """``A - d d^T / 2m``, entry by entry."""
     d, volume = A.sum(axis=1), A.sum()
     n = len(A)
     return np.array([[A[i, j] - d[i] * d[j] / volume for j in range(n)] for i in range(n)])
@@ -143,7 +143,7 @@ def adamic_adar(A):
 
 
 def second_order_transitions(A, p, q):
-    """node2vec's ``P[t, v, x]``: the chance to go on to x at v, having come from t."""
+    """node2vec's ``P[t, v, x]``: the probability that a walk that moved from t to v continues to x."""
     n = len(A)
     P = np.zeros((n, n, n))
     for t, v in zip(*np.nonzero(A), strict=True):
@@ -156,19 +156,19 @@ def second_order_transitions(A, p, q):
 
 
 def node2vec(A, p, q, window, negative):
-    """Qiu et al.'s matrix of node2vec, from the tensor of transitions between pairs of nodes written out."""
+    """The node2vec matrix of Qiu et al., from the full tensor of second-order transition probabilities."""
     n = len(A)
     P = second_order_transitions(A, p, q)
-    step = np.zeros((n * n, n * n))  # from (t, v), before and now, to (v, x)
+    step = np.zeros((n * n, n * n))  # from (t, v), the previous and the current node, to (v, x)
     for t, v, x in zip(*np.nonzero(P), strict=True):
         step[t * n + v, v * n + x] = P[t, v, x]
     Y = (A / A.sum()).ravel()
     states = np.flatnonzero(Y)
     steps = step[np.ix_(states, states)]
     Y = Y[states] @ np.linalg.matrix_power((np.eye(len(states)) + steps) / 2, 2**17)
-    at = np.array([[float(e % n == w) for w in range(n)] for e in states])  # the node of each state
+    node_of = np.array([[float(e % n == w) for w in range(n)] for e in states])  # current node of each state
     powers = [np.linalg.matrix_power(steps, r) for r in range(1, window + 1)]
-    joint = sum(at.T @ np.diag(Y) @ power @ at for power in powers)
-    visits = inverse(at.T @ Y)
-    M = (joint + joint.T) / (2 * window * negative) * np.outer(visits, visits)
+    joint = sum(node_of.T @ np.diag(Y) @ power @ node_of for power in powers)
+    inverse_visits = inverse(node_of.T @ Y)
+    M = (joint + joint.T) / (2 * window * negative) * np.outer(inverse_visits, inverse_visits)
     return np.log(np.maximum(M, 1))

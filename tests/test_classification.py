@@ -106,10 +106,10 @@ def test_splits_depend_only_on_seed_ratio_and_repeat():
     assert (evaluate(vectors, labels, train=50, repeats=2, seed=1).scores != one.scores).any()
 
 
-def test_scores_do_not_depend_on_n_jobs():
+def test_scores_do_not_depend_on_threads():
     vectors, indicator = planted(noise=0.5)
     runs = [
-        evaluate(vectors, as_mapping(indicator), train=[20, 50], repeats=3, n_jobs=n) for n in (1, 3, None)
+        evaluate(vectors, as_mapping(indicator), train=[20, 50], repeats=3, threads=n) for n in (1, 3, None)
     ]
     np.testing.assert_array_equal(runs[0].scores, runs[1].scores)
     np.testing.assert_array_equal(runs[0].scores, runs[2].scores)
@@ -197,7 +197,7 @@ def test_unlabeled_nodes_are_ignored():
         ({"seed": -1}, "seed must be an integer of at least 0; got -1"),
         ({"seed": 1.5}, "seed must be an integer"),
         ({"C": 0}, "C must be a number above 0; got 0"),
-        ({"n_jobs": 0}, "n_jobs must be .*, got 0"),
+        ({"threads": 0}, "threads must be an integer of at least 1; got 0"),
     ],
 )
 def test_invalid_parameters_raise(options, message):

@@ -80,9 +80,9 @@ def test_vectors_and_labels_are_joined_on_ids():
     assert got.labels_sha256 == expected.labels_sha256
 
 
-def test_scores_do_not_depend_on_n_jobs():
+def test_scores_do_not_depend_on_threads():
     vectors, labels = planted(n=3000, classes=8, noise=0.6)
-    runs = [evaluate_clusters(vectors, labels, repeats=4, starts=1, n_jobs=n) for n in (1, 3, None)]
+    runs = [evaluate_clusters(vectors, labels, repeats=4, starts=1, threads=n) for n in (1, 3, None)]
     np.testing.assert_array_equal(runs[0].scores, runs[1].scores)
     np.testing.assert_array_equal(runs[0].scores, runs[2].scores)
     assert len(set(runs[0].scores["nmi"].tolist())) > 1  # the runs differ in their initialization
@@ -154,7 +154,7 @@ def test_zero_vectors_are_accepted():
         (["a", "b"], {"repeats": 0}, "repeats must be an integer of at least 1; got 0"),
         (["a", "b"], {"seed": 0.5}, "seed must be an integer"),
         (["a", "b"], {"starts": 0}, "starts must be an integer of at least 1; got 0"),
-        (["a", "b"], {"n_jobs": 0}, "n_jobs must be .*, got 0"),
+        (["a", "b"], {"threads": 0}, "threads must be an integer of at least 1; got 0"),
         ({"x": 0, "y": 1}, {}, "no labeled node has a vector"),
     ],
 )

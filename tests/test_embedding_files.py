@@ -1,3 +1,5 @@
+"""Reading and writing embeddings in all formats; atomic writing."""
+
 import json
 import subprocess
 import sys
@@ -49,7 +51,7 @@ def assert_same(got, expected, *, levels=True):
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
-def test_comes_back_as_it_went(tmp_path, suffix, ids):
+def test_round_trip_of_ids_vectors_and_levels(tmp_path, suffix, ids):
     embedding = Embedding(ids, vectors(), levels=[1, 2])
     write_embedding(embedding, tmp_path / f"e{suffix}")
     assert_same(read_embedding(tmp_path / f"e{suffix}"), embedding, levels=suffix in KEEPS_LEVELS)
@@ -58,7 +60,7 @@ def test_comes_back_as_it_went(tmp_path, suffix, ids):
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @SAME_FOLDER
 @given(data=st.data())
-def test_any_strings_and_numbers_come_back(tmp_path, suffix, data):
+def test_round_trip_of_random_strings_and_numbers(tmp_path, suffix, data):
     text = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=6)
     ids = data.draw(st.lists(text, min_size=1, max_size=5, unique=True))
     finite = st.floats(allow_nan=False, allow_infinity=False, width=32)
@@ -81,7 +83,7 @@ def test_typed_formats_keep_every_type(tmp_path, suffix):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".emb"])
-def test_text_warns_when_strings_would_become_integers(tmp_path, suffix):
+def test_text_formats_warn_if_strings_would_become_integers(tmp_path, suffix):
     embedding = Embedding(["1", "2", "3", "4"], vectors())
     with pytest.warns(UserWarning, match='id_type="str"'):
         write_embedding(embedding, tmp_path / f"e{suffix}")
@@ -90,7 +92,7 @@ def test_text_warns_when_strings_would_become_integers(tmp_path, suffix):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".emb"])
-def test_text_refuses_mixed_ids_and_numbers_out_of_range(tmp_path, suffix):
+def test_text_formats_raise_for_mixed_ids_and_numbers_out_of_range(tmp_path, suffix):
     with pytest.raises(ParameterError, match=r"save as \.npz or \.parquet"):
         write_embedding(Embedding([1, "a"], np.eye(2)), tmp_path / f"e{suffix}")
     with pytest.raises(ParameterError, match="32-bit"):
@@ -98,7 +100,7 @@ def test_text_refuses_mixed_ids_and_numbers_out_of_range(tmp_path, suffix):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_refuses_ids_that_cannot_be_saved(tmp_path):
+def test_ids_that_cannot_be_saved_raise(tmp_path):
     with pytest.raises(ParameterError, match="integers, strings and tuples"):
         write_embedding(Embedding([1, frozenset({2})], np.eye(2)), tmp_path / "e.npz")
     with pytest.raises(ParameterError, match="empty node id"):
@@ -106,18 +108,18 @@ def test_refuses_ids_that_cannot_be_saved(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("half", ["\ud800", "a\udfffb", "\udc80 c"])
+@pytest.mark.parametrize("surrogate", ["\ud800", "a\udfffb", "\udc80 c"])
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_lone_surrogate_is_kept_or_refused_by_name(tmp_path, suffix, half):
-    embedding = Embedding(["ok", half], np.eye(2))
+def test_a_lone_surrogate_is_kept_or_named_in_an_error(tmp_path, suffix, surrogate):
+    embedding = Embedding(["ok", surrogate], np.eye(2))
     if suffix in {".npz", ".npy"}:
         write_embedding(embedding, tmp_path / f"e{suffix}")
         assert_same(read_embedding(tmp_path / f"e{suffix}"), embedding)
         return
     with pytest.raises(ParameterError, match=r"lone surrogate.*save as \.npz or \.npy") as caught:
         write_embedding(embedding, tmp_path / f"e{suffix}")
-    assert repr(half) in str(caught.value)
-    str(caught.value).encode()  # the message itself can be printed
+    assert repr(surrogate) in str(caught.value)
+    str(caught.value).encode()  # the message can be printed
     assert list(tmp_path.iterdir()) == []
 
 
@@ -138,22 +140,19 @@ def test_many_rows_are_written_in_blocks(tmp_path, suffix):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_an_embedding_without_nodes(tmp_path, suffix):
+def test_round_trip_of_an_embedding_without_nodes(tmp_path, suffix):
     write_embedding(Embedding([], np.empty((0, 2), dtype=np.float32)), tmp_path / f"e{suffix}")
     assert read_embedding(tmp_path / f"e{suffix}").vectors.shape == (0, 2)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_view_of_some_levels_is_written(tmp_path, suffix):
+def test_round_trip_of_the_first_levels(tmp_path, suffix):
     part = Embedding(["a", "b", "c", "d"], vectors(), levels=[2, 1]).up_to(1)
     write_embedding(part, tmp_path / f"e{suffix}")
     assert_same(read_embedding(tmp_path / f"e{suffix}"), part)
 
 
-# ---- what other tools see
-
-
-def test_npz_has_the_agreed_names_and_no_pickle(tmp_path):
+def test_npz_has_the_documented_arrays_and_no_pickle(tmp_path):
     write_embedding(Embedding(["a", "b"], np.eye(2), levels=[1, 1]), tmp_path / "e.npz")
     with np.load(tmp_path / "e.npz", allow_pickle=False) as arrays:
         assert sorted(arrays) == ["levels", "nodes", "vectors"]
@@ -161,13 +160,13 @@ def test_npz_has_the_agreed_names_and_no_pickle(tmp_path):
         assert arrays["levels"].tolist() == [1, 1]
 
 
-def test_npy_has_its_ids_beside_it(tmp_path):
+def test_npy_has_its_ids_in_a_json_file(tmp_path):
     write_embedding(Embedding(["a", 2], np.eye(2)), tmp_path / "e.npy")
     np.testing.assert_array_equal(np.load(tmp_path / "e.npy"), np.eye(2))
     assert json.loads((tmp_path / "e.nodes.json").read_text())["nodes"] == ["a", 2]
 
 
-def test_parquet_and_csv_have_readable_columns(tmp_path):
+def test_parquet_and_csv_name_columns_by_level(tmp_path):
     embedding = Embedding(["a", "b"], np.eye(2), levels=[1, 1])
     write_embedding(embedding, tmp_path / "e.parquet")
     table = pq.read_table(tmp_path / "e.parquet")
@@ -177,7 +176,7 @@ def test_parquet_and_csv_have_readable_columns(tmp_path):
     assert (tmp_path / "e.csv").read_text().splitlines() == ['"node","u1_1","u2_1"', '"a",1,0', '"b",0,1']
 
 
-def test_gensim_reads_our_word2vec_file(tmp_path):
+def test_gensim_reads_word2vec_files(tmp_path):
     from gensim.models import KeyedVectors
 
     ids = ["New York", "50%", "Zürich", "tab\tand\u00a0nbsp", "plain"]
@@ -188,7 +187,7 @@ def test_gensim_reads_our_word2vec_file(tmp_path):
     np.testing.assert_array_equal(theirs.vectors, embedding.vectors)
 
 
-def test_we_read_the_word2vec_file_of_gensim(tmp_path):
+def test_word2vec_files_of_gensim_are_read(tmp_path):
     from gensim import models
 
     theirs = models.KeyedVectors(3)
@@ -215,7 +214,7 @@ def test_we_read_the_word2vec_file_of_gensim(tmp_path):
         ("e.txt", "2 2\r\n7\t1\t2\r\n9\t3\t4.5"),
     ],
 )
-def test_reads_the_files_of_others(tmp_path, name, text):
+def test_variants_of_csv_and_word2vec_are_read(tmp_path, name, text):
     (tmp_path / name).write_bytes(text.encode())
     got = read_embedding(tmp_path / name)
     assert got.nodes.tolist() == [7, 9]
@@ -230,7 +229,7 @@ def test_numbered_columns_are_a_header(tmp_path):
     assert read_embedding(tmp_path / "e.csv").nodes.tolist() == ["one-hot", "a"]
 
 
-def test_reads_a_data_frame_of_pandas(tmp_path):
+def test_files_of_pandas_are_read(tmp_path):
     import pandas
 
     frame = pandas.DataFrame([[1.0, 2.0], [3.0, 4.5]], index=["a", "b"])
@@ -240,10 +239,10 @@ def test_reads_a_data_frame_of_pandas(tmp_path):
         np.testing.assert_array_equal(read_embedding(tmp_path / name)["b"], [3, 4.5])
 
 
-def test_npy_takes_ids_from_the_caller(tmp_path):
+def test_npy_ids_can_be_given(tmp_path):
     np.save(tmp_path / "v.npy", np.eye(2, dtype=np.float32))
     (tmp_path / "ids.txt").write_text("7\n9\n")
-    with pytest.raises(FileFormatError, match=r"v\.nodes\.json is not beside it; pass ids="):
+    with pytest.raises(FileFormatError, match=r"v\.nodes\.json, is missing; pass ids="):
         read_embedding(tmp_path / "v.npy")
     assert read_embedding(tmp_path / "v.npy", ids=["a", "b"]).nodes.tolist() == ["a", "b"]
     assert read_embedding(tmp_path / "v.npy", ids=tmp_path / "ids.txt").nodes.tolist() == [7, 9]
@@ -256,32 +255,29 @@ def test_npy_takes_ids_from_the_caller(tmp_path):
         read_embedding(tmp_path / "v.npy", ids=tmp_path / "none.txt")
 
 
-def test_npy_refuses_the_ids_of_other_vectors(tmp_path):
+def test_npy_ids_of_other_vectors_raise(tmp_path):
     write_embedding(Embedding(["a", "b"], np.eye(2)), tmp_path / "e.npy")
     np.save(tmp_path / "e.npy", np.zeros((2, 2)))
-    with pytest.raises(FileFormatError, match="belongs to other vectors"):
+    with pytest.raises(FileFormatError, match=r"its checksum does not match e\.npy"):
         read_embedding(tmp_path / "e.npy")
     (tmp_path / "e.nodes.json").write_text("[1, 2]")
     with pytest.raises(FileFormatError, match="nodes, levels and sha256"):
         read_embedding(tmp_path / "e.npy")
 
 
-# ---- bad input
-
-
 @pytest.mark.parametrize("name", ["e.xyz", "e", "e.npz.gz"])
-def test_unknown_suffix_lists_the_known_ones(tmp_path, name):
+def test_an_unknown_suffix_raises_with_all_formats(tmp_path, name):
     for call in (lambda p: write_embedding(Embedding([0], [[1]]), p), read_embedding):
         with pytest.raises(ParameterError, match=r"\.npz, \.npy, \.parquet, \.csv, \.emb, \.txt"):
             call(tmp_path / name)
 
 
-def test_missing_file_and_misplaced_options(tmp_path):
+def test_missing_files_and_wrong_options_raise(tmp_path):
     for suffix in SUFFIXES:
         with pytest.raises(FileNotFoundError, match=f"none{suffix}"):
             read_embedding(tmp_path / f"none{suffix}")
     write_embedding(Embedding([0], [[1]]), tmp_path / "e.npz")
-    with pytest.raises(ParameterError, match=r"ids belongs to \.npy files"):
+    with pytest.raises(ParameterError, match=r"ids= applies only to \.npy files"):
         read_embedding(tmp_path / "e.npz", ids=[0])
     with pytest.raises(ParameterError, match="id_type must be"):
         read_embedding(tmp_path / "e.npz", id_type="float")
@@ -303,13 +299,13 @@ def test_missing_file_and_misplaced_options(tmp_path):
         ("e.csv", b"node,x\n\xff\xfe,1\n", "e.csv"),
         ("e.csv", b"node\na\n", "at least one column"),
         ("e.emb", b"", "e.emb"),
-        ("e.emb", b"3 2\na 1 2\nb 3 4\n", "promises 3 vectors of 2 numbers, but it holds 2 of 2"),
-        ("e.emb", b"2 3\na 1 2\nb 3 4\n", "promises 2 vectors of 3 numbers, but it holds 2 of 2"),
+        ("e.emb", b"3 2\na 1 2\nb 3 4\n", "announces 3 vectors of 2 numbers, but the file contains 2 of 2"),
+        ("e.emb", b"2 3\na 1 2\nb 3 4\n", "announces 2 vectors of 3 numbers, but the file contains 2 of 2"),
         ("e.emb", b"2 2\na 1 2\nNew York 3 4\n", "Expected 3 columns, got 4"),
         ("e.emb", b"1 2\na 1 inf\n", "NaN or infinity"),
     ],
 )
-def test_bad_files_are_named(tmp_path, name, content, message):
+def test_malformed_files_raise_with_their_name(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
     ids = [0] if name.endswith("npy") else None
     with pytest.raises(FileFormatError) as caught:
@@ -321,42 +317,39 @@ def test_bad_files_are_named(tmp_path, name, content, message):
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @SAME_FOLDER
 @given(content=st.binary(max_size=200))
-def test_random_bytes_never_cause_another_error(tmp_path, suffix, content):
+def test_random_bytes_give_an_embedding_or_a_boostne_error(tmp_path, suffix, content):
     (tmp_path / f"e{suffix}").write_bytes(content)
     with suppress(BoostneError):
         read_embedding(tmp_path / f"e{suffix}")
 
 
-def test_npz_of_another_kind(tmp_path):
+def test_npz_without_the_documented_arrays_raises(tmp_path):
     np.savez(tmp_path / "e.npz", embeddings=np.eye(2))
-    with pytest.raises(FileFormatError, match="lacks the array 'nodes'; it holds embeddings"):
+    with pytest.raises(FileFormatError, match="the array 'nodes' is missing; it contains embeddings"):
         read_embedding(tmp_path / "e.npz")
     np.savez(tmp_path / "e.npz", nodes=np.array([0, "a"], dtype=object), vectors=np.eye(2))
     with pytest.raises(FileFormatError, match="allow_pickle"):
         read_embedding(tmp_path / "e.npz")
 
 
-def test_parquet_with_a_column_of_lists(tmp_path):
+def test_parquet_with_a_column_of_lists_raises(tmp_path):
     pq.write_table(pa.table({"node": [1, 2], "vector": [[1.0, 2.0], [3.0, 4.0]]}), tmp_path / "e.parquet")
-    with pytest.raises(FileFormatError, match="column 'vector' must hold one number a row, got list"):
+    with pytest.raises(FileFormatError, match="column 'vector' must contain one number per row, got list"):
         read_embedding(tmp_path / "e.parquet")
 
 
-# ---- whole or not there
-
-
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
-def test_an_exception_leaves_the_old_file_and_nothing_else(tmp_path, error):
+def test_an_exception_keeps_the_old_file_and_leaves_no_temporary_file(tmp_path, error):
     target = tmp_path / "a.txt"
     target.write_text("old")
-    with pytest.raises(error), atomic_path(target) as temporary:  # noqa: PT012 (the file must be there first)
-        temporary.write_text("half")
+    with pytest.raises(error), atomic_path(target) as temporary:  # noqa: PT012 (the file is written first)
+        temporary.write_text("partial")
         raise error
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_success_replaces_the_file_and_keeps_a_link_a_link(tmp_path):
+def test_success_replaces_the_file_behind_a_link(tmp_path):
     target, link = tmp_path / "a.txt", tmp_path / "link.txt"
     target.write_text("old")
     link.symlink_to(target)
@@ -375,18 +368,18 @@ def test_new_files_obey_the_umask(tmp_path):
     assert (tmp_path / "e.npz").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
-def test_a_killed_process_leaves_no_half_file(tmp_path):
+def test_a_killed_process_leaves_no_partial_file(tmp_path):
     code = (
         "import os, sys; from boostne.io.atomic import atomic_path\n"
         "with atomic_path(sys.argv[1]) as temporary:\n"
-        "    temporary.write_text('half'); os._exit(9)"
+        "    temporary.write_text('partial'); os._exit(9)"
     )
     target = tmp_path / "a.txt"
     assert subprocess.run([sys.executable, "-c", code, target], check=False).returncode == 9
     assert not target.exists()
 
 
-def test_ids_get_their_name_before_the_vectors(tmp_path, monkeypatch):
+def test_npy_ids_are_renamed_before_the_vectors(tmp_path, monkeypatch):
     renamed = []
     replace = Path.replace
     monkeypatch.setattr(Path, "replace", lambda old, new: (renamed.append(new.name), replace(old, new)))
@@ -394,7 +387,7 @@ def test_ids_get_their_name_before_the_vectors(tmp_path, monkeypatch):
     assert renamed == ["e.nodes.json", "e.npy"]
 
 
-def test_check_writable(tmp_path):
+def test_check_writable_raises_for_folders_and_missing_folders(tmp_path):
     (tmp_path / "file").write_text("")
     (tmp_path / "folder.npz").mkdir()
     check_writable(tmp_path / "new.npz")
@@ -409,13 +402,13 @@ def test_check_writable(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder.npz"]
 
 
-@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs /proc, a folder that nobody can write to")
-def test_check_writable_tries_it():
-    with pytest.raises(ParameterError, match="does not accept new files"):
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs /proc, which is not writable")
+def test_check_writable_raises_for_a_read_only_folder():
+    with pytest.raises(ParameterError, match="is not writable"):
         check_writable("/proc/e.npz")
 
 
 @pytest.mark.skipif(not Path("/dev/null").exists(), reason="needs /dev/null")
-def test_a_device_is_not_replaced():
+def test_check_writable_raises_for_a_device():
     with pytest.raises(ParameterError, match="not a regular file"):
         check_writable("/dev/null")

@@ -19,7 +19,7 @@ from tests.parameters import boostne
 from tests.test_engine_contract import DEVICE, ROUNDING, TOLERANCE, matrix
 
 from boostne.errors import EngineError, MemoryLimitError
-from boostne.factorization import LevelSettings, boost, job, random_start
+from boostne.factorization import LevelSettings, boost, cuda, random_start
 from boostne.factorization.cuda.engine import CudaEngine
 from boostne.kernels.cuda import operations as gpu
 from boostne.kernels.reference.factorization import gram_of, hals_sweeps
@@ -264,7 +264,7 @@ class TestBoostNE:
             small(engine="cuda").fit(graphs.karate())
 
     def test_without_pytorch(self, monkeypatch):
-        monkeypatch.setattr(job, "find_spec", lambda name: None)
+        monkeypatch.setattr(cuda, "find_spec", lambda name: None)
         with pytest.raises(EngineError, match=r'pip install "boostne\[gpu\]", or use engine=\'local\''):
             small(engine="cuda").fit(graphs.karate())
         assert small(engine="auto").fit(graphs.karate()).engine_ == "local"

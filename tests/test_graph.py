@@ -1,4 +1,4 @@
-"""The graph itself: what it accepts, what it refuses, and that the order of edges does not matter."""
+"""Graph: construction, validation, properties; node ids."""
 
 import logging
 import subprocess
@@ -28,7 +28,7 @@ def dense(graph):
 
 
 class TestConstructor:
-    def test_canonical_form(self):
+    def test_duplicates_are_added_and_zeros_removed(self):
         rows, columns, values = [1, 0, 2, 0, 1], [0, 1, 2, 1, 0], [1.0, 1.0, 0.0, 1.5, 1.5]
         graph = Graph(sparse.coo_array((values, (rows, columns)), shape=(3, 3)))
         assert graph.adjacency.has_canonical_format
@@ -54,7 +54,7 @@ class TestConstructor:
         assert graph.adjacency.dtype == expected
         assert graph.adjacency[0, 1] == np.array(value, dtype=dtype)
 
-    def test_the_input_is_copied_and_the_graph_is_read_only(self):
+    def test_input_is_copied_and_arrays_are_read_only(self):
         matrix = sparse.csr_array(np.array([[0, 2.0], [2.0, 0]]))
         graph = Graph(matrix)
         matrix.data[:] = 9
@@ -80,7 +80,7 @@ class TestConstructor:
             (np.array([[0, 1], [0, 0]]), r"directed=True, and call to_undirected\(\)"),
         ],
     )
-    def test_refused(self, matrix, message):
+    def test_invalid_matrices_raise(self, matrix, message):
         with pytest.raises(GraphError, match=message):
             Graph(matrix, ["x", "y"])
 
@@ -97,11 +97,11 @@ class TestConstructor:
             (np.zeros((2, 2), dtype=int), "one-dimensional"),
         ],
     )
-    def test_ids_refused(self, nodes, message):
+    def test_invalid_ids_raise(self, nodes, message):
         with pytest.raises(GraphError, match=message):
             Graph(np.zeros((2, 2)), nodes)
 
-    def test_a_sparse_matrix_with_indices_out_of_range_is_refused(self):
+    def test_a_sparse_matrix_with_indices_out_of_range_raises(self):
         matrix = sparse.csr_array(np.array([[0, 1.0], [1.0, 0]]))
         matrix.indices[0] = 1_000_000
         with pytest.raises(GraphError, match="malformed"):
@@ -109,11 +109,11 @@ class TestConstructor:
 
 
 class TestFromEdges:
-    def test_both_directions_are_one_edge(self):
+    def test_both_orders_of_the_endpoints_are_one_edge(self):
         graph = Graph.from_edges([1, 2, 2], [2, 1, 3])
         assert repr(graph) == "Graph(3 nodes, 2 edges, undirected, unweighted)"
 
-    def test_once_keeps_the_largest_weight_and_sum_adds(self):
+    def test_duplicates_keep_the_largest_weight_or_the_sum(self):
         ends = (["a", "b", "a"], ["b", "a", "c"])
         weights = [1.0, 4.0, 2.0]
         np.testing.assert_array_equal(
@@ -126,7 +126,7 @@ class TestFromEdges:
             dense(Graph.from_edges(*ends, weights, directed=True)), [[0, 1, 2], [4, 0, 0], [0, 0, 0]]
         )
 
-    def test_self_loops_are_dropped_aloud_and_their_nodes_stay(self, caplog):
+    def test_self_loops_are_dropped_and_logged_and_their_nodes_stay(self, caplog):
         with caplog.at_level(logging.INFO, "boostne"):
             graph = Graph.from_edges([1, 5, 1], [2, 5, 1])
         assert "dropped 2 self-loops" in caplog.text
@@ -136,7 +136,7 @@ class TestFromEdges:
         assert (kept.n_edges, kept.n_self_loops, kept.volume) == (3, 2, 4.0)
         assert len(kept.isolated) == 0
 
-    def test_given_nodes_set_the_order_and_may_be_isolated(self):
+    def test_given_nodes_define_the_order_and_can_be_isolated(self):
         graph = Graph.from_edges(["b"], ["a"], nodes=["c", "b", "a"])
         assert graph.nodes.tolist() == ["c", "b", "a"]
         np.testing.assert_array_equal(dense(graph), [[0, 0, 0], [0, 0, 1], [0, 1, 0]])
@@ -145,7 +145,7 @@ class TestFromEdges:
         ):
             Graph.from_edges(["z"], ["a"], nodes=["a", "b"])
 
-    def test_large_integers_keep_every_digit(self):
+    def test_large_integer_ids_are_exact(self):
         big = 2**53
         graph = Graph.from_edges([big, big + 1], [big + 1, big + 2])
         assert graph.nodes.tolist() == [big, big + 1, big + 2]
@@ -163,14 +163,14 @@ class TestFromEdges:
             (np.ones((2, 2)), "weights must be one-dimensional"),
         ],
     )
-    def test_weights_refused(self, weight, message):
-        # The bad weight belongs to an edge whose other copy is fine: it must not hide behind it.
+    def test_invalid_weights_raise(self, weight, message):
+        # The invalid weight must be found although a duplicate of its edge has a valid one.
         with pytest.raises(GraphError, match=message):
             Graph.from_edges([2, 1], [1, 2], weight)
 
     @pytest.mark.parametrize("position", [-1, 2])
-    def test_positions_outside_the_nodes_raise(self, position):
-        with pytest.raises(GraphError, match=f"target must hold positions in the 2 nodes, got {position}"):
+    def test_positions_out_of_range_raise(self, position):
+        with pytest.raises(GraphError, match=f"target must contain positions in the 2 nodes, got {position}"):
             Graph.from_indices(["a", "b"], np.array([0, 1]), np.array([1, position]))
 
     def test_a_sum_of_weights_that_overflows_raises(self):
@@ -178,7 +178,7 @@ class TestFromEdges:
         with pytest.raises(GraphError, match=r"edge \(1, 2\) has an infinite weight"):
             Graph.from_edges([2, 1], [1, 2], weights, duplicates="sum")
 
-    def test_ids_that_repeat_raise(self):
+    def test_duplicate_ids_raise(self):
         with pytest.raises(GraphError, match="node id 'a' occurs more than once"):
             Graph.from_indices(["a", "b", "a"], np.array([0]), np.array([1]))
 
@@ -188,19 +188,19 @@ class TestFromEdges:
         ids[0] = 7
         assert graph.nodes.tolist() == [0, 1, 2]
 
-    def test_wrong_choices(self):
+    def test_unknown_options_raise(self):
         with pytest.raises(ParameterError, match="duplicates must be one of 'once', 'sum', got 'mean'"):
             Graph.from_edges([1], [2], duplicates="mean")
         with pytest.raises(ParameterError, match="self_loops must be one of"):
             Graph.from_edges([1], [2], self_loops=True)
 
-    def test_a_weight_of_zero_is_no_edge(self):
+    def test_an_edge_of_weight_zero_is_dropped_and_its_nodes_stay(self):
         graph = Graph.from_edges([1, 2], [2, 3], [0, 1])
         assert (graph.n_edges, graph.n_nodes) == (1, 3)
 
     @settings(deadline=None)
     @given(edges=EDGES, random=st.randoms(use_true_random=False), data=st.data())
-    def test_the_order_of_edges_and_of_their_ends_does_not_matter(self, edges, random, data):
+    def test_result_does_not_depend_on_the_order_of_edges_and_endpoints(self, edges, random, data):
         weights = data.draw(st.lists(st.floats(0, 100, width=32), min_size=len(edges), max_size=len(edges)))
         duplicates = data.draw(st.sampled_from(["once", "sum"]))
         rows = [(u, v, w) for (u, v), w in zip(edges, weights, strict=True)]
@@ -212,7 +212,7 @@ class TestFromEdges:
 
     @settings(deadline=None)
     @given(edges=EDGES, times=st.integers(2, 4))
-    def test_listing_every_edge_again_changes_nothing_unless_summed(self, edges, times):
+    def test_repeating_all_edges_changes_only_sums(self, edges, times):
         u, v = zip(*edges, strict=True)
         once = Graph.from_edges(u, v)
         assert Graph.from_edges(u * times, v * times).fingerprint() == once.fingerprint()
@@ -222,7 +222,7 @@ class TestFromEdges:
 
     @settings(deadline=None)
     @given(edges=EDGES, directed=st.booleans())
-    def test_against_the_definition(self, edges, directed):
+    def test_adjacency_has_exactly_the_given_edges(self, edges, directed):
         graph = Graph.from_edges(*zip(*edges, strict=True), directed=directed, self_loops="keep")
         nodes = graph.nodes.tolist()
         expected = {(u, v) for u, v in edges} | (set() if directed else {(v, u) for u, v in edges})
@@ -236,7 +236,7 @@ class TestProperties:
     def graph(self):
         return Graph.from_edges([0, 1, 3], [1, 2, 3], [1, 2.5, 1], nodes=range(6), self_loops="keep")
 
-    def test_counts(self, graph):
+    def test_counts_degrees_and_isolated_nodes(self, graph):
         assert (graph.n_nodes, graph.n_edges, graph.n_self_loops, graph.n_components) == (6, 3, 1, 4)
         assert graph.weighted
         np.testing.assert_array_equal(graph.degrees, [1, 3.5, 2.5, 1, 0, 0])
@@ -244,12 +244,12 @@ class TestProperties:
         assert graph.volume == 8.0
         np.testing.assert_array_equal(graph.isolated, [4, 5])
 
-    def test_directed_counts(self):
+    def test_counts_of_a_directed_graph(self):
         graph = Graph.from_edges([0, 2], [1, 1], nodes=range(4), directed=True)
         assert (graph.n_edges, graph.n_components) == (2, 2)
         np.testing.assert_array_equal(graph.isolated, [3])
 
-    def test_without(self, graph):
+    def test_without_isolated_and_without_self_loops(self, graph):
         assert graph.without_isolated().nodes.tolist() == [0, 1, 2, 3]
         assert graph.without_self_loops().n_self_loops == 0
         assert graph.without_self_loops().n_nodes == 6
@@ -258,7 +258,7 @@ class TestProperties:
         assert clean.without_isolated() is clean
         assert clean.without_self_loops() is clean
 
-    def test_no_nodes_and_no_edges(self):
+    def test_graphs_without_nodes_or_edges(self):
         empty = Graph(np.zeros((0, 0)))
         assert (empty.n_nodes, empty.n_edges, empty.volume, empty.weighted) == (0, 0, 0.0, False)
         assert Graph(np.zeros((3, 3))).without_isolated().n_nodes == 0
@@ -284,7 +284,7 @@ class TestProperties:
         with pytest.raises(GraphError, match=r"edge \(0, 1\) has an infinite weight"):
             graph.to_undirected("sum")
 
-    def test_to_undirected(self):
+    def test_to_undirected_keeps_the_larger_weight_or_the_sum(self):
         graph = Graph.from_edges([0, 1, 2, 2], [1, 0, 0, 2], [1, 3, 2, 7], directed=True, self_loops="keep")
         np.testing.assert_array_equal(dense(graph.to_undirected()), [[0, 3, 2], [3, 0, 0], [2, 0, 7]])
         np.testing.assert_array_equal(dense(graph.to_undirected("sum")), [[0, 4, 2], [4, 0, 0], [2, 0, 7]])
@@ -309,7 +309,7 @@ class TestProperties:
             assert array.dtype == getattr(expected.adjacency, name).dtype
             assert not array.flags.writeable
 
-    def test_index(self):
+    def test_index_returns_rows_and_raises_for_unknown_ids(self):
         graph = Graph.from_edges(["x", "y"], ["y", "z"])
         np.testing.assert_array_equal(graph.index(["z", "x", "z"]), [2, 0, 2])
         with pytest.raises(GraphError, match=r"nodes: 'p', 'q', 'r', … \(4 in all\); its 3 ids are strings"):
@@ -319,7 +319,7 @@ class TestProperties:
         mixed = Graph.from_edges([1, (0, 2)], ["a", "a"])
         assert mixed.nodes[mixed.index([(0, 2), "a"])].tolist() == [(0, 2), "a"]
 
-    def test_fingerprint_tells_graphs_apart(self):
+    def test_fingerprint_depends_on_ids_edges_weights_and_direction(self):
         base = Graph.from_edges([1], [2])
         others = [
             Graph.from_edges([1], [3]),
@@ -330,13 +330,13 @@ class TestProperties:
         ]
         assert len({graph.fingerprint() for graph in [base, *others]}) == 6
 
-    def test_fingerprint_is_the_same_in_another_process(self):
+    def test_fingerprint_is_equal_in_another_process(self):
         edges = "['é', ('t', 1)], ['b', 3]"
         code = f"from boostne.graph import Graph; print(Graph.from_edges({edges}).fingerprint())"
         other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert other.stdout.strip() == Graph.from_edges(["é", ("t", 1)], ["b", 3]).fingerprint()
 
-    def test_importing_the_graph_is_light(self):
+    def test_importing_the_graph_does_not_load_heavy_modules(self):
         code = (
             "import sys, boostne.graph, boostne.interop, boostne.labels, boostne.io.graphs; "
             "print({'pyarrow', 'narwhals', 'networkx', 'pandas', 'scipy.io'} & set(sys.modules))"
@@ -345,7 +345,7 @@ class TestProperties:
         assert other.stdout.strip() == "set()"
 
 
-class TestIds:
+class TestNodeIds:
     @pytest.mark.parametrize(
         ("values", "kind"),
         [
@@ -360,32 +360,32 @@ class TestIds:
             (["a\0", "a"], "O"),
         ],
     )
-    def test_types(self, values, kind):
+    def test_dtype_is_integer_string_or_object(self, values, kind):
         ids = as_ids(values)
         assert ids.dtype.kind == kind
         assert ids.tolist() == list(values)
 
-    def test_very_long_strings_are_not_padded(self, monkeypatch):
+    def test_long_strings_are_stored_as_objects(self, monkeypatch):
         monkeypatch.setattr("boostne.node_ids._MAX_FIXED_WIDTH_BYTES", 100)
         assert as_ids(["a", "b" * 30]).dtype == object
         assert Graph.from_edges(["a"], ["b" * 30]).nodes.tolist() == ["a", "b" * 30]
 
-    def test_a_lone_surrogate_is_an_id_like_any_other(self):
+    def test_ids_can_contain_lone_surrogates(self):
         graph = Graph.from_edges(["\ud800", "a"], ["a", "b"])
         assert graph.nodes.tolist() == ["a", "b", "\ud800"]
 
     @pytest.mark.parametrize("texts", [["1", "007"], ["+1"], ["-0"], ["1.0"], [str(2**63)], ["1_000"], ["١"]])
-    def test_only_plain_integers_become_integers(self, texts):
+    def test_only_canonical_integers_become_integers(self, texts):
         assert parse_ids(texts).tolist() == texts
 
-    def test_spaces_around_text_do_not_make_another_id(self):
+    def test_surrounding_white_space_is_ignored(self):
         ids, (left, right) = encode_text_ids([" a", "b "], ["a", "b"])
         assert ids.tolist() == ["a", "b"]
         np.testing.assert_array_equal(left, right)
 
     @settings(deadline=None)
     @given(st.lists(IDS, min_size=1), st.lists(IDS, min_size=1))
-    def test_encode_and_positions_agree(self, left, right):
+    def test_lookup_inverts_encoding(self, left, right):
         ids, codes = encode_ids(left, right)
         assert ids.tolist() == sorted({*left, *right})
         assert [ids[code].tolist() for code in codes] == [left, right]

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 import torch
 from scipy import sparse
+from tests.graphs import edges
 from torch_geometric.data import Data, HeteroData
 
 from boostne.errors import GraphError, ParameterError
@@ -17,15 +18,6 @@ from boostne.interop import as_graph, choose_columns
 
 TRIANGLE = np.array([[0, 2, 1], [2, 0, 0], [1, 0, 0]])
 TABLE = {"source": ["a", "c", "a"], "target": ["b", "a", "b"], "weight": [2.0, 1.0, 3.0]}
-
-
-def edges(graph):
-    """Return the edges as {(id, id): weight}, each undirected edge once."""
-    matrix = graph.adjacency if graph.directed else sparse.triu(graph.adjacency)
-    matrix, nodes = matrix.tocoo(), graph.nodes.tolist()
-    return {
-        (nodes[i], nodes[j]): w for i, j, w in zip(matrix.row, matrix.col, matrix.data.tolist(), strict=True)
-    }
 
 
 def test_a_graph_is_returned_unchanged():

@@ -20,7 +20,8 @@ from boostne.kernels.reference import ReferenceKernels
 from boostne.kernels.reference.factorization import gram_of
 from boostne.kernels.sharded_csr import ShardedCSR, cut_rows
 from boostne.kernels.tree_reduction import merge_partials, sequential_sum, tree_nodes, tree_sum
-from boostne.matrices import WalkColumns
+from boostne.matrices import CSRSource
+from boostne.matrices.deepwalk.exact import ExactSource
 
 WIDTHS = [8, 16, 32, 48, 128]
 TOLERANCE = {"float32": 2e-4, "float64": 1e-10}
@@ -150,9 +151,9 @@ def run_deflate(kernels, matrix, width, dtype, layout=row_order):
 
 
 def run_walk(kernels, graph, window, dtype, columns=None):
-    make = WalkColumns(graph, window=window, negative=1, dtype=dtype, kernels=kernels)
-    made = make(range(graph.n_nodes) if columns is None else columns)
-    return [(rows, values) for _, rows, values in made]
+    source = ExactSource(graph, window=window, negative=1, dtype=dtype, kernels=kernels)
+    blocks = source.rows(range(graph.n_nodes) if columns is None else columns)
+    return [(block.columns, block.values) for block in blocks]
 
 
 @cache
@@ -493,18 +494,18 @@ def test_engine_padding_does_not_change_the_result(isa, components, dtype):
     matrix = MATRICES["gaps"]
     V = np.random.default_rng(0).random((matrix.shape[1], components))
     engine = LocalEngine(get_kernels(isa))
-    engine.load(matrix.astype(dtype))
-    context = engine.begin(V.astype(dtype))
-    product = engine.update(context, swept := engine.sweep(context, 2), 2)
-    U1, V1 = engine.collect(context)
+    engine.load(CSRSource(matrix.astype(dtype)))
+    engine.start_level(V.astype(dtype))
+    result = engine.step(2)
+    U1, V1 = engine.factors()
     U, V, history = reference.hals_level(matrix.toarray(), V, passes=1, sweeps=2)
     assert U1.shape == (70, components)
     assert V1.shape == (50, components)
     assert_close(U1, U, dtype, "U")
     assert_close(V1, V, dtype, "V")
-    value = engine.norm2 - 2 * product + np.sum(swept.gram * context.gram)
+    value = engine.norm2 - 2 * result.product + np.sum(result.gram_u * result.gram_v)
     assert value == pytest.approx(history[0], rel=TOLERANCE[dtype])
-    engine.deflate(context)
+    engine.deflate()
     left = reference.residual(matrix.toarray(), U, V)
     assert engine.norm2 == pytest.approx(np.sum(left**2), rel=TOLERANCE[dtype])
 

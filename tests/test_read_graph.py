@@ -1,4 +1,4 @@
-"""Graph files as users have them, good and bad."""
+"""Reading graph files: valid ones in all formats, malformed ones, wrong options."""
 
 import gzip
 import io
@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.io import mmwrite, savemat
+from tests.graphs import edges
 
 from boostne.errors import BoostneError, FileFormatError, GraphError, ParameterError
 from boostne.graph import Graph
@@ -32,15 +33,6 @@ def write(tmp_path):
         return path
 
     return write
-
-
-def edges(graph):
-    """Return the edges as {(id, id): weight}, each undirected edge once."""
-    matrix = graph.adjacency if graph.directed else sparse.triu(graph.adjacency)
-    matrix, nodes = matrix.tocoo(), graph.nodes.tolist()
-    return {
-        (nodes[i], nodes[j]): w for i, j, w in zip(matrix.row, matrix.col, matrix.data.tolist(), strict=True)
-    }
 
 
 class TestEdgeLists:
@@ -66,7 +58,7 @@ class TestEdgeLists:
             "2 10\n1 2\n2 1\n",
         ],
     )
-    def test_integers_in_many_dresses(self, write, content):
+    def test_delimiters_headers_comments_and_line_ends(self, write, content):
         graph = read_graph(write(content))
         assert edges(graph) == {(1, 2): 1, (2, 10): 1}
         assert graph.nodes.dtype == np.int64
@@ -81,10 +73,10 @@ class TestEdgeLists:
             "src\tdst\tw\nann\tbob\t0.5\nbob\teve\t2\n",
         ],
     )
-    def test_strings_and_weights(self, write, content):
+    def test_string_ids_and_weights(self, write, content):
         assert edges(read_graph(write(content))) == {("ann", "bob"): 0.5, ("bob", "eve"): 2}
 
-    def test_ids_keep_their_spelling(self, write):
+    def test_ids_keep_their_exact_text(self, write):
         assert read_graph(write("007 7\n")).nodes.tolist() == ["007", "7"]
         assert read_graph(write("1 b\n2 b\n")).nodes.tolist() == ["1", "2", "b"]
         assert read_graph(write("New York\tLos Ángeles\n")).nodes.tolist() == ["Los Ángeles", "New York"]
@@ -97,16 +89,16 @@ class TestEdgeLists:
         assert read_graph(write(f"{big} {big + 1}\n-1 {big}\n")).nodes.tolist() == [-1, big, big + 1]
         assert read_graph(write(f"{2**64} 1\n")).nodes.tolist() == ["1", str(2**64)]
 
-    def test_a_line_of_words_is_not_taken_for_a_header(self, write):
+    def test_a_first_line_of_ids_is_not_a_header(self, write):
         assert edges(read_graph(write("ann bob\nbob eve\n"))) == {("ann", "bob"): 1, ("bob", "eve"): 1}
         assert read_graph(write("source target\ntarget edge\n")).n_edges == 2
         assert read_graph(write("u v\nx y\n")).n_edges == 2
 
-    def test_the_header_can_be_settled(self, write):
+    def test_header_can_be_set(self, write):
         assert read_graph(write("ann bob\nbob eve\n"), header=True).nodes.tolist() == ["bob", "eve"]
         assert read_graph(write("user friend\n1 2\n"), header=False).n_edges == 2
 
-    def test_columns_by_name_and_by_place(self, write):
+    def test_columns_by_name_and_by_position(self, write):
         path = write("when,payer,payee,amount\n1,ann,bob,5\n2,bob,eve,7\n", "payments.csv")
         expected = {("ann", "bob"): 5, ("bob", "eve"): 7}
         assert edges(read_graph(path, source="payer", target="payee", weight="amount")) == expected
@@ -124,20 +116,20 @@ class TestEdgeLists:
         assert edges(directed) == {(1, 2): 1, (2, 1): 5}
         assert directed.isolated.tolist() == [2]
 
-    def test_comment_signs(self, write):
+    def test_comment_characters_can_be_set(self, write):
         path = write("#tag1 #tag2\n")
-        with pytest.raises(FileFormatError, match=r"only comments, no data; .*comments="):
+        with pytest.raises(FileFormatError, match=r"no data, only comments; .*comments="):
             read_graph(path)
         assert read_graph(path, comments="").nodes.tolist() == ["#tag1", "#tag2"]
         assert read_graph(write("// x\n1 2\n"), comments="/").n_edges == 1
 
-    def test_delimiter(self, write):
+    def test_delimiter_can_be_set(self, write):
         assert read_graph(write("a|b\nb|c\n"), delimiter="|").nodes.tolist() == ["a", "b", "c"]
         assert read_graph(write("a\tb\nb  c\n"), delimiter=" ").nodes.tolist() == ["a", "b", "c"]
         with pytest.raises(ParameterError, match="delimiter must be one character such as"):
             read_graph(write("a||b\n"), delimiter="||")
 
-    def test_gzip(self, write):
+    def test_gzip_is_decompressed(self, write):
         assert edges(read_graph(write("a,b\nb,c\n", "g.csv.gz"))) == {("a", "b"): 1, ("b", "c"): 1}
 
     @pytest.mark.parametrize(
@@ -145,21 +137,21 @@ class TestEdgeLists:
         [
             ("", "graph.txt: the file is empty"),
             (" \n\n", "graph.txt: the file is empty"),
-            ("# nothing\n% here\n", "graph.txt: only comments, no data"),
-            ("source,target\n", "a header but no edges|one column"),
-            ("source target weight\n# none yet\n", "a header but no edges"),
-            (b"\x00\x01\x02", "binary file .a zero byte at offset 0., not text; format="),
+            ("# nothing\n% here\n", "graph.txt: no data, only comments"),
+            ("source,target\n", "a header without edges|one column"),
+            ("source target weight\n# none yet\n", "a header without edges"),
+            (b"\x00\x01\x02", "binary file .zero byte at offset 0. instead of text; .*format="),
             ("1 2\n".encode("utf-16"), "a binary file"),
-            (b"caf\xe9 bar\n", "line 1: is not UTF-8 text"),
-            (b"a b\nc d\ncaf\xe9 bar\n", "line 3: is not UTF-8 text .*save the file as UTF-8"),
+            (b"caf\xe9 bar\n", "line 1: not UTF-8 text"),
+            (b"a b\nc d\ncaf\xe9 bar\n", "line 3: not UTF-8 text .*save the file as UTF-8"),
             (
                 "1\n2\n",
-                "line 1: one column .'1'. where an edge needs two: columns were split at spaces; delimiter=",
+                "line 1: one column .'1'., but an edge needs two: the delimiter is a space; .*delimiter=",
             ),
-            ("# c\n1 2\n\n3\n4 5\n", "line 4: one column .'3'. where an edge needs two"),
+            ("# c\n1 2\n\n3\n4 5\n", "line 4: one column .'3'., but an edge needs two"),
             ("1,2\n3 4\n", "line 1: one column|line 2: one column"),
-            ("1 2\n1 3 4\n", r"line 2: 3 columns where the lines above have 2 \('1 \| 3 \| 4'\).*adjlist"),
-            ("1 2 0.5\n1 3\n", "line 2: 2 columns where the lines above have 3"),
+            ("1 2\n1 3 4\n", r"line 2: 3 columns, but the lines above have 2 \('1 \| 3 \| 4'\).*adjlist"),
+            ("1 2 0.5\n1 3\n", "line 2: 2 columns, but the lines above have 3"),
             ("1 2 0.5\n# c\n1 3 much\n", "line 3: the weight 'much' is not a number.*weight=False"),
             ("1,2,\n", "line 1: the weight '' is not a number"),
             ("1 2 {'weight': 3}\n", "the weight column is ambiguous"),
@@ -173,7 +165,7 @@ class TestEdgeLists:
             ("1 2 3 4\n", "the weight column is ambiguous.*weight='2', or weight=False"),
         ],
     )
-    def test_bad_content(self, write, content, message):
+    def test_malformed_content_raises(self, write, content, message):
         with pytest.raises(BoostneError, match=message) as caught:
             read_graph(write(content))
         assert "graph.txt" in str(caught.value)
@@ -186,30 +178,30 @@ class TestEdgeLists:
                 "source='x' is not a column; the columns are 'source', 'target', 'cost'",
             ),
             ({"weight": "w"}, "weight='w' is not a column"),
-            ({"weight": 7}, "there is no column 7: the file has 3, counted from 0"),
-            ({"source": "source", "target": "target", "header": False}, "header=False: give its place"),
-            ({"variable": "A"}, "variable= has no meaning for format 'edgelist'"),
+            ({"weight": 7}, "there is no column 7: the file has 3 columns, starting at 0"),
+            ({"source": "source", "target": "target", "header": False}, "header=False: use its position"),
+            ({"variable": "A"}, "variable= does not apply to format 'edgelist'"),
             ({"format": "tsv"}, "format must be one of 'edgelist', 'csv'"),
         ],
     )
-    def test_bad_options(self, write, options, message):
+    def test_wrong_options_raise(self, write, options, message):
         with pytest.raises(ParameterError, match=message):
             read_graph(write("source,target,cost\n1,2,3\n"), **options)
 
-    def test_files_that_cannot_be_opened(self, tmp_path):
+    def test_missing_files_and_folders_raise_os_errors(self, tmp_path):
         with pytest.raises(FileNotFoundError, match=r"nowhere.txt"):
             read_graph(tmp_path / "nowhere.txt")
         with pytest.raises(OSError, match=str(tmp_path)):
             read_graph(tmp_path)
 
     @pytest.mark.parametrize("content", [b"not gzip", gzip.compress(b"1 2\n" * 1000)[:-20]])
-    def test_damaged_gzip(self, tmp_path, content):
+    def test_damaged_gzip_raises(self, tmp_path, content):
         path = tmp_path / "g.txt.gz"
         path.write_bytes(content)
         with pytest.raises(FileFormatError, match=r"g.txt.gz: cannot be read as edgelist"):
             read_graph(path)
 
-    def test_a_long_file_with_one_bad_line(self, write):
+    def test_the_error_names_the_malformed_line_of_a_long_file(self, write):
         lines = [f"{i} {i + 1} 1.5" for i in range(100_000)]
         lines[77_777] = "77777 77778 x"
         with pytest.raises(FileFormatError, match="line 77778: the weight 'x' is not a number"):
@@ -217,7 +209,7 @@ class TestEdgeLists:
 
 
 class TestAdjacencyLists:
-    def test_neighbors(self, write):
+    def test_each_line_is_a_node_and_its_neighbors(self, write):
         path = write("# nx\n1 2 3\n2 3\n4\n", "g.adjlist")
         graph = read_graph(path)
         assert edges(graph) == {(1, 2): 1, (1, 3): 1, (2, 3): 1}
@@ -225,13 +217,11 @@ class TestAdjacencyLists:
         assert edges(read_graph(write("b,a\n"), format="adjlist", directed=True)) == {("b", "a"): 1}
         assert read_graph(write("lonely\n"), format="adjlist").n_edges == 0
 
-    def test_empty_id(self, write):
-        with pytest.raises(
-            FileFormatError, match="line 2: an empty node id: two delimiters follow each other"
-        ):
+    def test_an_empty_id_raises(self, write):
+        with pytest.raises(FileFormatError, match="line 2: an empty node id between two delimiters"):
             read_graph(write("a,b\nb,,c\n"), format="adjlist")
 
-    def test_from_networkx(self, tmp_path):
+    def test_reads_files_written_by_networkx(self, tmp_path):
         source = nx.karate_club_graph()
         nx.write_adjlist(source, tmp_path / "k.adjlist")
         np.testing.assert_array_equal(
@@ -251,29 +241,29 @@ class TestMatrices:
             sparse.save_npz(buffer, MATRIX)
         return write(buffer.getvalue(), request.param)
 
-    def test_symmetric(self, path):
+    def test_a_symmetric_matrix_is_undirected(self, path):
         graph = read_graph(path)
         assert not graph.directed
         assert edges(graph) == {(0, 1): 2, (0, 2): 1}
 
-    def test_asymmetric(self, write, tmp_path):
+    def test_an_asymmetric_matrix_is_directed(self, write, tmp_path):
         sparse.save_npz(tmp_path / "d.npz", sparse.csr_array([[0, 1], [0, 0]]))
         assert edges(read_graph(tmp_path / "d.npz")) == {(0, 1): 1}
         with pytest.raises(GraphError, match=r"d.npz: .*to_undirected\(\)"):
             read_graph(tmp_path / "d.npz", directed=False)
 
-    def test_variables(self, tmp_path):
+    def test_matlab_variable_by_default_and_by_name(self, tmp_path):
         path = tmp_path / "v.mat"
         savemat(path, {"links": MATRIX, "group": np.ones((3, 2))})
         assert read_graph(path).n_edges == 2
         savemat(path, {"one": MATRIX, "two": 2 * MATRIX, "group": np.ones((3, 2))})
         with pytest.raises(
-            FileFormatError, match=r"'one' \(3 × 3\), 'two' \(3 × 3\), 'group' \(3 × 2\): choose with"
+            FileFormatError, match=r"'one' \(3 × 3\), 'two' \(3 × 3\), 'group' \(3 × 2\): choose one with"
         ):
             read_graph(path)
         assert edges(read_graph(path, variable="two")) == {(0, 1): 4, (0, 2): 2}
         with pytest.raises(
-            ParameterError, match=r"v.mat: variable='three' is not in the file; it holds 'one'"
+            ParameterError, match=r"v.mat: variable='three' is not in the file; it contains 'one'"
         ):
             read_graph(path, variable="three")
         with pytest.raises(
@@ -281,9 +271,9 @@ class TestMatrices:
         ):
             read_graph(path, variable="group")
 
-    def test_matlab_73(self, write):
+    def test_matlab_73_files_raise(self, write):
         header = b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM" + b"\0" * 500
-        with pytest.raises(FileFormatError, match=r"MATLAB 7.3 file .HDF5..*'-v7'"):
+        with pytest.raises(FileFormatError, match=r"MATLAB 7.3 files .HDF5..*'-v7'"):
             read_graph(write(header, "new.mat"))
 
     @pytest.mark.parametrize(
@@ -291,9 +281,9 @@ class TestMatrices:
         [
             (
                 "%%MatrixMarket matrix coordinate pattern general\n2 3 1\n1 1\n",
-                "a matrix of 2 × 3; .* is square",
+                "must be square, got 2 × 3",
             ),
-            ("%%MatrixMarket matrix array real general\n0 2\n", "a matrix of 0 × 2"),
+            ("%%MatrixMarket matrix array real general\n0 2\n", "must be square, got 0 × 2"),
             (
                 "%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 1\n",
                 "cannot be read as mtx: Truncated",
@@ -305,30 +295,30 @@ class TestMatrices:
             ("1 2\n", "cannot be read as mtx: .*see format="),
         ],
     )
-    def test_bad_matrix_market(self, write, content, message):
+    def test_malformed_matrix_market_raises(self, write, content, message):
         with pytest.raises(FileFormatError, match=message):
             read_graph(write(content, "g.mtx"))
 
-    def test_matrix_market_that_ends_in_a_space(self, write):
+    def test_matrix_market_with_trailing_space(self, write):
         content = "%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n2 1 3.5 "
         assert edges(read_graph(write(content, "g.mtx"))) == {(0, 1): 3.5}
 
-    def test_npz_of_something_else(self, tmp_path):
+    def test_npz_without_a_matrix_raises(self, tmp_path):
         np.savez(tmp_path / "e.npz", nodes=np.arange(3), vectors=np.ones((3, 2)))
         with pytest.raises(
-            FileFormatError, match=r"not a matrix written by scipy.*it holds 'nodes', 'vectors'"
+            FileFormatError, match=r"not a matrix written by scipy.*it contains 'nodes', 'vectors'"
         ):
             read_graph(tmp_path / "e.npz")
         np.save(tmp_path / "plain.npy", np.ones(3))
-        with pytest.raises(FileFormatError, match="it holds a plain array"):
+        with pytest.raises(FileFormatError, match="it contains a plain array"):
             read_graph(tmp_path / "plain.npy", format="npz")
 
-    def test_npz_with_pickles_is_not_opened(self, tmp_path):
+    def test_npz_with_pickled_objects_raises(self, tmp_path):
         np.savez(tmp_path / "p.npz", format=np.array([{"a": 1}], dtype=object))
         with pytest.raises(FileFormatError, match=r"p.npz: cannot be read as npz"):
             read_graph(tmp_path / "p.npz")
 
-    def test_npz_with_indices_out_of_range(self, tmp_path):
+    def test_npz_with_indices_out_of_range_raises(self, tmp_path):
         np.savez(
             tmp_path / "evil.npz",
             format=np.array(b"csc"),
@@ -342,7 +332,7 @@ class TestMatrices:
 
 
 class TestTables:
-    def test_parquet(self, tmp_path):
+    def test_parquet_columns_by_default_and_by_name(self, tmp_path):
         table = pa.table({"src": ["a", "b"], "dst": ["b", "c"], "weight": [1.5, 2.0], "note": ["x", "y"]})
         pq.write_table(table, tmp_path / "t.parquet")
         assert edges(read_graph(tmp_path / "t.parquet")) == {("a", "b"): 1.5, ("b", "c"): 2}
@@ -355,12 +345,12 @@ class TestTables:
         ):
             read_graph(tmp_path / "t.parquet", source="x", target="dst")
 
-    def test_parquet_keeps_integers(self, tmp_path):
+    def test_parquet_keeps_large_integers(self, tmp_path):
         big = 2**53 + 1
         pd.DataFrame({"u": [big], "v": [big + 1]}).to_parquet(tmp_path / "t.pq")
         assert read_graph(tmp_path / "t.pq").nodes.tolist() == [big, big + 1]
 
-    def test_bad_values(self, tmp_path):
+    def test_missing_and_float_ids_raise(self, tmp_path):
         pq.write_table(pa.table({"u": [1, None], "v": [2, 3]}), tmp_path / "t.parquet")
         with pytest.raises(GraphError, match=r"t.parquet: the node id at position 1 is missing"):
             read_graph(tmp_path / "t.parquet")
@@ -370,7 +360,7 @@ class TestTables:
 
 
 class TestGraphml:
-    def test_graphml(self, tmp_path):
+    def test_graphml_keeps_direction_weights_and_isolated_nodes(self, tmp_path):
         source = nx.DiGraph()
         source.add_edge("a", "b", weight=2.5)
         source.add_node("c")
@@ -382,13 +372,13 @@ class TestGraphml:
         with pytest.raises(GraphError, match=r"g.graphml: directed=False.*to_undirected\(\)"):
             read_graph(tmp_path / "g.graphml", directed=False)
 
-    def test_integers(self, tmp_path):
+    def test_integer_ids_become_integers(self, tmp_path):
         nx.write_graphml(nx.path_graph([30, 4, 100]), tmp_path / "g.graphml")
         graph = read_graph(tmp_path / "g.graphml")
         assert graph.nodes.dtype == np.int64
         assert graph.nodes.tolist() == [30, 4, 100]
 
-    def test_gml(self, tmp_path):
+    def test_gml_ids_are_labels_or_numbers(self, tmp_path):
         source = nx.Graph()
         source.add_edge("Valjean", "Javert", weight=17)
         nx.write_gml(source, tmp_path / "g.gml")
@@ -397,7 +387,7 @@ class TestGraphml:
         (tmp_path / "h.gml").write_text(plain)
         assert edges(read_graph(tmp_path / "h.gml")) == {(5, 3): 1}
 
-    def test_without_networkx(self, write, monkeypatch):
+    def test_without_networkx_raises(self, write, monkeypatch):
         monkeypatch.setitem(sys.modules, "networkx", None)
         with pytest.raises(BoostneError, match=r'pip install "boostne\[io\]"'):
             read_graph(write("<graphml/>", "g.graphml"))
@@ -406,7 +396,7 @@ class TestGraphml:
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(data=st.one_of(st.binary(max_size=200), st.text(alphabet='ab10 \t\n\r,;#".-ée', max_size=60)))
-def test_whatever_the_bytes_a_graph_or_an_error_of_ours(tmp_path, suffix, data):
+def test_random_bytes_give_a_graph_or_a_boostne_error(tmp_path, suffix, data):
     path = tmp_path / f"noise{suffix}"
     content = data.encode() if isinstance(data, str) else data
     path.write_bytes(gzip.compress(content) if suffix.endswith(".gz") else content)
@@ -420,14 +410,14 @@ def test_whatever_the_bytes_a_graph_or_an_error_of_ours(tmp_path, suffix, data):
 @pytest.mark.parametrize("suffix", [".mtx", ".mat", ".npz", ".parquet", ".graphml", ".gml"])
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(position=st.floats(0, 1, exclude_max=True), byte=st.integers(0, 255), cut=st.booleans())
-def test_a_damaged_file_is_an_error_of_ours(tmp_path, suffix, position, byte, cut):
-    content = bytearray(_good_file(suffix))
-    place = int(position * len(content))
-    # SciPy 1.17 trusts the type tags inside a MATLAB file: a false one can end the process.
+def test_damaged_files_give_a_graph_or_a_boostne_error(tmp_path, suffix, position, byte, cut):
+    content = bytearray(_valid_file(suffix))
+    offset = int(position * len(content))
+    # SciPy 1.17 does not check the type tags in a MATLAB file: a wrong one can crash the process.
     if cut or suffix == ".mat":
-        del content[place:]
+        del content[offset:]
     else:
-        content[place] = byte
+        content[offset] = byte
     path = tmp_path / f"damaged{suffix}"
     path.write_bytes(content)
     try:
@@ -438,7 +428,7 @@ def test_a_damaged_file_is_an_error_of_ours(tmp_path, suffix, position, byte, cu
         assert isinstance(graph, Graph)
 
 
-def _good_file(suffix):
+def _valid_file(suffix):
     buffer = io.BytesIO()
     if suffix == ".mtx":
         mmwrite(buffer, MATRIX)
@@ -464,7 +454,7 @@ NAMES = st.text(alphabet="abcxyz01é", min_size=1, max_size=4)
     delimiter=st.sampled_from([" ", "\t", ",", ";", "   "]),
     random=st.randoms(use_true_random=False),
 )
-def test_what_is_written_is_read(tmp_path, rows, delimiter, random):
+def test_round_trip_through_text(tmp_path, rows, delimiter, random):
     lines = [delimiter.join((u, v, repr(w))) for u, v, w in rows]
     random.shuffle(lines)
     path = tmp_path / "written.txt"

@@ -1,4 +1,4 @@
-"""Label files as users have them, good and bad."""
+"""Reading label files: valid ones in all formats, malformed ones, wrong options."""
 
 import gzip
 
@@ -39,7 +39,7 @@ def as_dict(labels):
         "1, 7\r\n2, 7, 8\r\n",
     ],
 )
-def test_lines(write, content):
+def test_lines_with_one_or_several_labels(write, content):
     labels = read_labels(write(content))
     assert as_dict(labels) == {1: (7,), 2: (7, 8)}
     assert labels.nodes.dtype == np.int64
@@ -47,7 +47,7 @@ def test_lines(write, content):
     assert labels.multilabel
 
 
-def test_names(write):
+def test_string_ids_and_labels(write):
     labels = read_labels(write('name,team\n"Smith, J",red team\nO\'Hara,blue\n', "l.csv"), header=True)
     assert as_dict(labels) == {"O'Hara": ("blue",), "Smith, J": ("red team",)}
     assert as_dict(read_labels(write("id,class\nann,x\nbob,y\n"))) == {"ann": ("x",), "bob": ("y",)}
@@ -55,7 +55,7 @@ def test_names(write):
     assert read_labels(write("007 1\n7 2\n")).nodes.tolist() == ["007", "7"]
 
 
-def test_nodes_without_a_label(write):
+def test_nodes_without_labels_are_kept(write):
     assert as_dict(read_labels(write("1 7\n2\n3 8 9\n"))) == {1: (7,), 2: (), 3: (8, 9)}
     assert as_dict(read_labels(write("1,a\n2,\n"))) == {1: ("a",), 2: ()}
 
@@ -63,22 +63,23 @@ def test_nodes_without_a_label(write):
 @pytest.mark.parametrize(
     ("name", "options"), [("l.cmty", {}), ("l.txt", {"format": "communities"}), ("l.cmty.gz", {})]
 )
-def test_communities(write, name, options):
+def test_communities_list_nodes_by_label(write, name, options):
     labels = read_labels(write("3\t1\n# the second\n1\t20\n", name), **options)
     assert as_dict(labels) == {1: (0, 1), 3: (0,), 20: (1,)}
 
 
-def test_mat(tmp_path):
+def test_mat_variable_by_default_and_by_name(tmp_path):
     path = tmp_path / "l.mat"
     savemat(path, {"network": np.zeros((3, 3)), "group": sparse.csc_array([[1.0, 0], [1.0, 1.0], [0, 0]])})
     assert as_dict(read_labels(path)) == {0: (0,), 1: (0, 1), 2: ()}
     savemat(path, {"y": np.array([[3.0], [1.0]]), "z": np.ones((2, 2))})
     assert as_dict(read_labels(path, variable="y")) == {0: (3,), 1: (1,)}
     with pytest.raises(
-        FileFormatError, match=r"l.mat: which variable\? It holds 'y' \(2 × 1\), 'z' \(2 × 2\)"
+        FileFormatError,
+        match=r"l.mat: the variable is ambiguous; the file contains 'y' \(2 × 1\), 'z' \(2 × 2\)",
     ):
         read_labels(path)
-    with pytest.raises(ParameterError, match="variable='group' is not in the file; it holds 'y'"):
+    with pytest.raises(ParameterError, match="variable='group' is not in the file; it contains 'y'"):
         read_labels(path, variable="group")
 
 
@@ -86,37 +87,37 @@ def test_mat(tmp_path):
     ("graph", "labels"),
     [("1 2\n2 3\n", "3 x\n1 y\n"), ("a b\nb 3\n", "3 x\na y\n"), ("01 2\n", "2 x\n01 y\n")],
 )
-def test_ids_fit_those_of_the_graph(write, graph, labels):
+def test_ids_have_the_types_of_those_of_the_graph(write, graph, labels):
     nodes = read_graph(write(graph, "g.txt")).nodes
-    _, left_out = read_labels(write(labels, "l.txt")).align(nodes)
-    assert left_out == 0
+    _, n_left_out = read_labels(write(labels, "l.txt")).align(nodes)
+    assert n_left_out == 0
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ("", "labels.txt: the file is empty"),
-        ("# none\n", "labels.txt: only comments, no data"),
+        ("# none\n", "labels.txt: no data, only comments"),
         (
             "1\n2\n",
             "labels.txt: no labels: each line has one column; see delimiter=, or format='communities'",
         ),
         (b"1 \x00", "labels.txt: a binary file"),
-        (b"1 a\n2 caf\xe9\n", "labels.txt, line 2: is not UTF-8"),
+        (b"1 a\n2 caf\xe9\n", "labels.txt, line 2: not UTF-8"),
         ("1,a\n,b\n", "labels.txt, line 2: an empty node id"),
     ],
 )
-def test_bad_content(write, content, message):
+def test_malformed_content_raises(write, content, message):
     with pytest.raises(FileFormatError, match=message):
         read_labels(write(content))
 
 
-def test_bad_options(write, tmp_path):
+def test_wrong_options_raise(write, tmp_path):
     with pytest.raises(
         ParameterError, match="format must be one of 'lines', 'communities', 'mat', got 'csv'"
     ):
         read_labels(write("1 2\n"), format="csv")
-    with pytest.raises(ParameterError, match="variable= has no meaning for format 'lines'"):
+    with pytest.raises(ParameterError, match="variable= does not apply to format 'lines'"):
         read_labels(write("1 2\n"), variable="group")
     with pytest.raises(FileNotFoundError, match=r"nowhere\.txt"):
         read_labels(tmp_path / "nowhere.txt")
@@ -125,7 +126,7 @@ def test_bad_options(write, tmp_path):
 @pytest.mark.parametrize("suffix", [".txt", ".cmty", ".mat"])
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(data=st.one_of(st.binary(max_size=200), st.text(alphabet='ab10 \t\n\r,;#".-ée', max_size=60)))
-def test_whatever_the_bytes_labels_or_an_error_of_ours(tmp_path, suffix, data):
+def test_random_bytes_give_labels_or_a_boostne_error(tmp_path, suffix, data):
     path = tmp_path / f"noise{suffix}"
     path.write_bytes(data.encode() if isinstance(data, str) else data)
     try:
@@ -145,11 +146,11 @@ def test_whatever_the_bytes_labels_or_an_error_of_ours(tmp_path, suffix, data):
     ),
     one_line=st.booleans(),
 )
-def test_what_is_written_is_read(tmp_path, mapping, one_line):
+def test_round_trip_through_text(tmp_path, mapping, one_line):
     if one_line:
-        lines = [" ".join([str(node), *several]) for node, several in mapping.items()]
+        lines = [" ".join([str(node), *labels]) for node, labels in mapping.items()]
     else:
-        lines = [f"{node} {label}" for node, several in mapping.items() for label in several]
+        lines = [f"{node} {label}" for node, labels in mapping.items() for label in labels]
     path = tmp_path / "written.txt"
     path.write_text("\n".join(lines), encoding="utf-8")
-    assert as_dict(read_labels(path)) == {node: tuple(sorted(several)) for node, several in mapping.items()}
+    assert as_dict(read_labels(path)) == {node: tuple(sorted(labels)) for node, labels in mapping.items()}

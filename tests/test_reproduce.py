@@ -29,7 +29,7 @@ from boostne.reproduction import (
 from boostne.reproduction.cache import Cache
 from boostne.reproduction.node_maps import sample_maps
 from boostne.reproduction.paper import PaperCell, paper_values
-from boostne.reproduction.plan import PAPER_X, make_plan
+from boostne.reproduction.plan import PAPER_MATRIX, make_plan
 from boostne.reproduction.recommended import recommended
 from boostne.reproduction.result_rows import better_setting, shortfall_rows
 
@@ -106,7 +106,8 @@ def test_paper_setting(digits):
     plan = make_plan(digits, ("BoostNE",), Protocol())
     configuration = next(one.configuration for one in plan if "paper" in one.settings)
     model = configuration.build()
-    assert (model.approximation, model.eigenpairs, model.window, model.levels) == ("spectral", 256, 10, 8)
+    matrix = model.connectivity
+    assert (matrix.approximation, matrix.eigenpairs, matrix.window, model.levels) == ("spectral", 256, 10, 8)
     assert configuration.scale == 1
 
 
@@ -114,10 +115,11 @@ def test_recommended_setting_depends_on_the_density():
     sparse, dense = (
         Graph.from_edges(*np.random.default_rng(0).integers(0, 300, (2, m))) for m in (900, 9000)
     )
-    assert recommended(sparse).parameters["approximation"] == "exact"
-    assert recommended(dense).parameters["approximation"] == "spectral"
-    assert recommended(dense).parameters["window"] < recommended(sparse).parameters["window"]
-    assert recommended(dense).scale < recommended(sparse).scale
+    (for_sparse, sparse_scale), (for_dense, dense_scale) = recommended(sparse), recommended(dense)
+    assert for_sparse.approximation == "exact"
+    assert for_dense.approximation == "spectral"
+    assert for_dense.window < for_sparse.window
+    assert dense_scale < sparse_scale
 
 
 def test_choose_methods():
@@ -212,9 +214,9 @@ def test_results_page_shows_all_scores_and_figures(done, tmp_path):
 def test_scores_equal_those_of_the_estimators(done, digits):
     found, _ = done
     direct = {
-        ("NetMF", ""): NetMF(128, factorization="nmf", **PAPER_X),
+        ("NetMF", ""): NetMF(128, factorization="nmf", connectivity=PAPER_MATRIX),
         # Shares X with the other points of the curve, which must not change the result.
-        ("BoostNE", "paper"): BoostNE(128, levels=8, **PAPER_X),
+        ("BoostNE", "paper"): BoostNE(128, levels=8, connectivity=PAPER_MATRIX),
     }
     for (method, setting), model in direct.items():
         expected = evaluate(

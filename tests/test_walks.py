@@ -8,6 +8,7 @@ from tests import graphs, reference
 from boostne import Graph
 from boostne.errors import ParameterError
 from boostne.kernels import get_kernels
+from boostne.kernels.csr_graph import WalkGraph
 from boostne.kernels.reference.splitmix import SplitMix
 from boostne.sampling import walks as sampling
 from boostne.sampling.walks import cumulative_weights, walk_chunks
@@ -29,17 +30,11 @@ def skewed_weights():
 GRAPHS = {**graphs.DRAWABLE, "directed": directed, "skewed_weights": skewed_weights}
 
 
-def walk(graph, starts, length, kernels=None, **options):
+def walk(graph, starts, length, kernels=None, *, p=1, q=1, seed=0, first=0):
     A = graph.adjacency
-    kernels = kernels or get_kernels()
-    return kernels.random_walks(
-        A.indptr.astype(np.int64),
-        A.indices.astype(np.int32),
-        cumulative_weights(graph),
-        np.asarray(starts, np.int32),
-        length,
-        **options,
-    )
+    arrays = WalkGraph(A.indptr.astype(np.int64), A.indices.astype(np.int32), cumulative_weights(graph))
+    starts = np.asarray(starts, np.int32)
+    return (kernels or get_kernels()).random_walks(arrays, starts, length, p=p, q=q, seed=seed, first=first)
 
 
 class TestAgainstReference:

@@ -91,12 +91,9 @@ __all__ = [  # noqa: PLE0604  the names are strings, the keys of _HOME
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from importlib.metadata import PackageNotFoundError, version
+        from boostne.version import installed_version
 
-        try:
-            return version("boostne")
-        except PackageNotFoundError:  # run from a source tree that is not installed
-            return "0 (not installed)"
+        return installed_version()
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'boostne' has no attribute {name!r}")

@@ -105,9 +105,7 @@ class Workload:
         and the kernel's copy of V, the two that were returned, an accumulator per thread, and pending partial sums.
         """
         width = max(self.components, MIN_FACTOR_WIDTH)
-        numbers = (
-            2 * self.levels * self.components + (10 + self.threads + max_pending_nodes(0, MAX_SHARDS)) * width
-        )
+        numbers = 2 * self.levels * self.components + (10 + self.threads + max_pending_nodes(0, MAX_SHARDS)) * width
         return self.n_nodes * (3 * POINTER_BYTES + numbers * self.dtype.itemsize)
 
     def levels_seconds(self, fixed: float, per_row: float, growth: float = 1.0) -> float:
@@ -140,9 +138,7 @@ def exact_build_bytes(work: Workload, n_entries: int, weighted: bool, max_per_ro
     n = work.n_nodes
     blocks = 2 * work.threads * n * BLOCK_COLUMNS * work.dtype.itemsize
     chunk = min(chunk_columns(n, work.dtype, work.threads), n) * (n + max_per_row)
-    return (
-        _graph_bytes(work, n_entries, weighted) + INDEX_BYTES * n_entries + blocks + chunk * work.entry_bytes
-    )
+    return _graph_bytes(work, n_entries, weighted) + INDEX_BYTES * n_entries + blocks + chunk * work.entry_bytes
 
 
 def push_build_bytes(work: Workload, n_entries: int, weighted: bool, max_per_row: int) -> int:
@@ -202,9 +198,7 @@ def device_residual_bytes(
     return full * number, 2 * nnz * entry_bytes(dtype), 4 * min(block_entries, full) * number
 
 
-def share_done(
-    n_nodes: int, levels: int, passes: NDArray[np.int64], entries: NDArray[np.int64], n_iter: int
-) -> float:
+def share_done(n_nodes: int, levels: int, passes: NDArray[np.int64], entries: NDArray[np.int64], n_iter: int) -> float:
     """Return the completed share of the levels' work; the remaining work is extrapolated from completed passes.
 
     Parameters

@@ -54,18 +54,7 @@ class Dataset:
 
 
 class DatasetInfo(NamedTuple):
-    """Description of a data set.
-
-    Attributes
-    ----------
-    name : str
-    nodes, edges, classes : int
-        Size of the graph and number of distinct labels.
-    source : str
-        Origin of the data; a GitHub repository and commit for downloads.
-    present : bool
-        Whether the data set can be loaded without a download.
-    """
+    """Size and origin of a data set, and whether it is ``present``: available without a download."""
 
     name: str
     nodes: int
@@ -122,9 +111,7 @@ _PPI = {
     "data/PPI.ungraph": "853faf8f8f9705d0ccf2f12db80277cc779ccef04ba6a8703671138dca76796a",
     "data/PPI.cmty": "d57a61e7cc5c46acafdd370c5126a2a5c57cb23f1a84ed1d0877f20149c90637",
 }
-_BLOGCATALOG = {
-    "example_graphs/blogcatalog.mat": "d4f4fb89ce1ccd4b7e2a183386c000773cc9362cc61f1be5b246a6d9c259da8f",
-}
+_BLOGCATALOG = {"example_graphs/blogcatalog.mat": "d4f4fb89ce1ccd4b7e2a183386c000773cc9362cc61f1be5b246a6d9c259da8f"}
 _DATASETS = {
     "digits": _Specification(1797, 12339, 10, "scikit-learn's handwritten digits, 10 nearest neighbors"),
     "karate": _Specification(34, 78, 2, "Zachary 1977"),
@@ -158,11 +145,7 @@ def load_dataset(name: str) -> Dataset:
     """
     if name not in _DATASETS:
         close = get_close_matches(str(name).lower(), _DATASETS, n=3)
-        hint = (
-            f"did you mean {' or '.join(map(repr, close))}?"
-            if close
-            else f"available: {', '.join(_DATASETS)}"
-        )
+        hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"available: {', '.join(_DATASETS)}"
         raise ParameterError(f"unknown data set {name!r}; {hint}")
     built_in = {"digits": _load_digits, "karate": _load_karate}
     dataset = built_in[name]() if name in built_in else _load_published(name)
@@ -255,9 +238,7 @@ def _fetch(name: str, file: _RemoteFile) -> Path:
     with path.open("rb") as stream:
         found = hashlib.file_digest(stream, "sha256").hexdigest()
     if found != file.sha256:
-        raise FileFormatError(
-            f"{path}: SHA-256 is {found}, expected {file.sha256}; replace it with {file.url}"
-        )
+        raise FileFormatError(f"{path}: SHA-256 is {found}, expected {file.sha256}; replace it with {file.url}")
     return path
 
 
@@ -278,9 +259,7 @@ def _download(name: str, file: _RemoteFile) -> Path:
     import pooch
 
     try:
-        return Path(
-            pooch.retrieve(file.url, f"sha256:{file.sha256}", fname=file.name, path=_cache_folder(name))
-        )
+        return Path(pooch.retrieve(file.url, f"sha256:{file.sha256}", fname=file.name, path=_cache_folder(name)))
     except (OSError, ValueError) as error:  # no network or no such page; wrong checksum
         raise BoostneError(
             f"cannot download {file.url} ({error}). Obtain the file with SHA-256 {file.sha256} in another way, "

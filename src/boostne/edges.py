@@ -67,15 +67,13 @@ def canonical_csr(matrix: Any) -> sparse.csr_array:
             "for a table of edges use Graph.from_edges(source, target)"
         )
     if matrix.dtype.kind not in "biuf":
-        raise GraphError(f"an adjacency matrix must hold real numbers, got dtype {matrix.dtype}")
+        raise GraphError(f"an adjacency matrix must contain real numbers, got dtype {matrix.dtype}")
     # Convert dense matrices first: SciPy supports neither float16 nor non-native byte order.
     csr = checked_csr(matrix if sparse.issparse(matrix) else _as_float(matrix))
     csr.sum_duplicates()
     csr.eliminate_zeros()
     index = _index_dtype(csr.nnz, csr.shape[0])
-    return sparse.csr_array(
-        (_as_float(csr.data), csr.indices.astype(index), csr.indptr.astype(index)), shape=csr.shape
-    )
+    return sparse.csr_array((_as_float(csr.data), csr.indices.astype(index), csr.indptr.astype(index)), shape=csr.shape)
 
 
 def checked_csr(matrix: Any) -> sparse.csr_array:
@@ -103,9 +101,7 @@ def symmetrize(matrix: sparse.csr_array) -> sparse.csr_array | None:
     Computed weights, such as similarities, often differ from their transpose in the last bits.
     """
     transpose = matrix.T.tocsr()
-    same_pattern = np.array_equal(matrix.indptr, transpose.indptr) and np.array_equal(
-        matrix.indices, transpose.indices
-    )
+    same_pattern = np.array_equal(matrix.indptr, transpose.indptr) and np.array_equal(matrix.indices, transpose.indices)
     if not same_pattern:
         return None
     if np.array_equal(matrix.data, transpose.data):
@@ -177,12 +173,9 @@ def edges_to_csr(
         rows, columns, weights = rows[stored], columns[stored], weights[stored]
     if mirrored:
         # The mirror images come first, so that each row of the result is sorted.
-        off_diagonal = rows != columns
-        rows, columns = (
-            np.concatenate([columns[off_diagonal], rows]),
-            np.concatenate([rows[off_diagonal], columns]),
-        )
-        weights = np.concatenate([weights[off_diagonal], weights])
+        off = rows != columns
+        rows, columns = np.concatenate([columns[off], rows]), np.concatenate([rows[off], columns])
+        weights = np.concatenate([weights[off], weights])
     index = _index_dtype(len(rows), n)
     coordinates = (rows.astype(index), columns.astype(index))
     return sparse.coo_array((weights, coordinates), shape=(n, n)).tocsr()

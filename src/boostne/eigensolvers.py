@@ -176,12 +176,7 @@ def _gram_product(X: Any, threads: int | None) -> Product:
 
 
 def _filtered_subspace(
-    product: Product,
-    n: int,
-    count: int,
-    low: float,
-    weight: Callable[[Float], Float],
-    rng: np.random.Generator,
+    product: Product, n: int, count: int, low: float, weight: Callable[[Float], Float], rng: np.random.Generator
 ) -> tuple[Float, Float]:
     """Return the largest eigenpairs.
 
@@ -235,9 +230,7 @@ def _degree(ends: Float, low: float, cut: float, *, gain: float) -> int:
     return int(np.clip(min(allowed, needed), 2, MAX_DEGREE))
 
 
-def _chebyshev(
-    product: Product, V: Float, MV: Float, low: float, cut: float, top: float, degree: int
-) -> Float:
+def _chebyshev(product: Product, V: Float, MV: Float, low: float, cut: float, top: float, degree: int) -> Float:
     """Return ``p(M) V`` with the Chebyshev polynomial p of ``[low, cut]``, scaled to 1 at ``top``."""
     center, half = (cut + low) / 2, (cut - low) / 2
     first_scale = scale = half / (top - center)

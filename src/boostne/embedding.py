@@ -69,9 +69,7 @@ class Embedding:
     ) -> None:
         ids, matrix = as_ids(nodes).copy(), _as_vectors(vectors)
         if len(ids) != len(matrix):
-            raise ParameterError(
-                f"nodes and vectors must have the same length, got {len(ids)} and {len(matrix)}"
-            )
+            raise ParameterError(f"nodes and vectors must have the same length, got {len(ids)} and {len(matrix)}")
         fields = {"nodes": ids, "vectors": matrix, "levels": _as_levels(levels, matrix.shape[1])}
         for name, array in fields.items():
             view = array.view()
@@ -116,9 +114,7 @@ class Embedding:
         try:
             return self._row_of[node]
         except KeyError:
-            raise UnknownNodeError(
-                f"node {node!r} is not in the embedding of {format_ids(self.nodes)}"
-            ) from None
+            raise UnknownNodeError(f"node {node!r} is not in the embedding of {format_ids(self.nodes)}") from None
 
     def level(self, i: int) -> FloatArray:
         """Return the vectors of level `i`, the n × d_s matrix U_i.
@@ -216,9 +212,7 @@ def _as_vectors(vectors: ArrayLike) -> FloatArray:
             "vectors must be a 2-D array of real numbers with at least one column, "
             f"got shape {matrix.shape} of type {matrix.dtype}"
         )
-    return cast(
-        "FloatArray", matrix if matrix.dtype in (np.float32, np.float64) else matrix.astype(np.float32)
-    )
+    return cast("FloatArray", matrix if matrix.dtype in (np.float32, np.float64) else matrix.astype(np.float32))
 
 
 def _as_levels(levels: Sequence[int] | NDArray[Any] | None, dimensions: int) -> NDArray[np.int64]:
@@ -226,9 +220,7 @@ def _as_levels(levels: Sequence[int] | NDArray[Any] | None, dimensions: int) -> 
         return np.array([dimensions], dtype=np.int64)
     widths = np.array(levels)
     if widths.ndim != 1 or widths.dtype.kind not in "iu" or (widths < 1).any() or widths.sum() != dimensions:
-        raise ParameterError(
-            f"levels must be positive integers that sum to the {dimensions} columns, got {levels!r}"
-        )
+        raise ParameterError(f"levels must be positive integers that sum to the {dimensions} columns, got {levels!r}")
     return widths.astype(np.int64)
 
 
@@ -237,9 +229,7 @@ def _check_finite(embedding: Embedding) -> None:
         finite = np.isfinite(embedding.vectors[start : start + _BLOCK_ROWS]).all(axis=1)
         if not finite.all():
             node = embedding.nodes.tolist()[start + int(np.argmin(finite))]
-            raise ParameterError(
-                f"vectors must be finite, got NaN or infinity in the vector of node {node!r}"
-            )
+            raise ParameterError(f"vectors must be finite, got NaN or infinity in the vector of node {node!r}")
 
 
 def _cosine(vectors: FloatArray, row: int) -> NDArray[np.float64]:

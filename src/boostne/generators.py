@@ -82,11 +82,7 @@ class _EdgeSampler:
     """Draws the endpoints of edges between nodes that are numbered by community."""
 
     def __init__(
-        self,
-        community: NDArray[np.int64],
-        propensity: NDArray[np.float64],
-        mixing: float,
-        rng: np.random.Generator,
+        self, community: NDArray[np.int64], propensity: NDArray[np.float64], mixing: float, rng: np.random.Generator
     ) -> None:
         self._community = community
         self._mixing = mixing
@@ -118,9 +114,7 @@ class _EdgeSampler:
         return np.minimum(found, len(self._community) - 1)
 
 
-def _propensities(
-    n_nodes: int, mean_degree: float, exponent: float, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _propensities(n_nodes: int, mean_degree: float, exponent: float, rng: np.random.Generator) -> NDArray[np.float64]:
     """Draw θ by inverse transform sampling, scaled to mean 1 and capped at √(n / mean degree)."""
     theta: NDArray[np.float64] = (1 - rng.random(n_nodes)) ** (-1 / (exponent - 1))
     # The expected number of edges between two nodes with this propensity is 1.
@@ -128,9 +122,7 @@ def _propensities(
     return np.asarray(np.minimum(theta / theta.mean(), largest))
 
 
-def _check_and_count_edges(
-    n_nodes: int, communities: int, mean_degree: float, mixing: float, exponent: float
-) -> int:
+def _check_and_count_edges(n_nodes: int, communities: int, mean_degree: float, mixing: float, exponent: float) -> int:
     """Return the number of edges; raise if the parameters are infeasible."""
     problems = {
         f"communities must be between 1 and half of n_nodes={n_nodes}; got {communities}": not (

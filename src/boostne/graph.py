@@ -73,13 +73,10 @@ class Graph:
             raise GraphError(f"the adjacency has {n} rows but {len(ids)} node ids were given")
         _check_unique(ids)
         _check_weights(matrix.data, ids, lambda k: entry_position(matrix, k))
-        if not directed:
-            symmetric = symmetrize(matrix)
-            if symmetric is None and directed is not None:
-                raise _not_symmetric(matrix, ids)
-            directed = symmetric is None
-            matrix = matrix if symmetric is None else symmetric
-        self._store(matrix, ids, directed=bool(directed))
+        symmetric = None if directed else symmetrize(matrix)
+        if symmetric is None and not (directed or directed is None):
+            raise _not_symmetric(matrix, ids)
+        self._store(matrix if symmetric is None else symmetric, ids, directed=symmetric is None)
 
     @classmethod
     def _from_canonical(cls, adjacency: sparse.csr_array, nodes: NDArray[Any], *, directed: bool) -> "Graph":
@@ -140,9 +137,7 @@ class Graph:
         else:
             ids = as_ids(nodes)
             u, v = _find_nodes(ids, source), _find_nodes(ids, target)
-        return cls.from_indices(
-            ids, u, v, weight, directed=directed, duplicates=duplicates, self_loops=self_loops
-        )
+        return cls.from_indices(ids, u, v, weight, directed=directed, duplicates=duplicates, self_loops=self_loops)
 
     @classmethod
     def from_indices(
@@ -338,23 +333,19 @@ def _check_unique(ids: NDArray[Any]) -> None:
         raise GraphError(f"the node id {duplicate!r} occurs more than once; ids must be unique")
 
 
-def _check_edges(
-    ids: NDArray[Any], u: NDArray[np.int64], v: NDArray[np.int64], weights: NDArray[Any] | None
-) -> None:
+def _check_edges(ids: NDArray[Any], u: NDArray[np.int64], v: NDArray[np.int64], weights: NDArray[Any] | None) -> None:
     lengths = [len(column) for column in (u, v, weights) if column is not None]
     if len(set(lengths)) > 1:
         raise GraphError(f"source, target and weight must have the same length, got {lengths}")
     for name, ends in (("source", u), ("target", v)):
         if len(ends) and (ends.min() < 0 or ends.max() >= len(ids)):
             outside = ends[(ends < 0) | (ends >= len(ids))][0]
-            raise GraphError(f"{name} must hold positions in the {len(ids)} nodes, got {outside}")
+            raise GraphError(f"{name} must contain positions in the {len(ids)} nodes, got {outside}")
     if weights is not None:
         _check_weights(weights, ids, lambda k: (int(u[k]), int(v[k])))
 
 
-def _check_weights(
-    weights: NDArray[Any], nodes: NDArray[Any], ends: Callable[[int], tuple[int, int]]
-) -> None:
+def _check_weights(weights: NDArray[Any], nodes: NDArray[Any], ends: Callable[[int], tuple[int, int]]) -> None:
     invalid = find_invalid_weight(weights)
     if invalid is not None:
         position, problem = invalid

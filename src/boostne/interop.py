@@ -1,7 +1,7 @@
 """Conversion of other libraries' graphs, matrices, tables and edge lists to :class:`~boostne.graph.Graph`."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,14 @@ class Columns(NamedTuple):
     source: str
     target: str
     weight: str | None
+
+
+class EdgeOptions(TypedDict):
+    """Parameters of :func:`as_graph` that apply to every kind of object."""
+
+    directed: bool | None
+    duplicates: Duplicates
+    self_loops: SelfLoops
 
 
 class _Options(NamedTuple):
@@ -237,13 +245,7 @@ def _from_pyg(data: Any, options: _Options) -> Graph:
     nodes = np.arange(data.num_nodes) if options.nodes is None else options.nodes
     weights = _pyg_weights(data, options.weight)
     graph = Graph.from_indices(
-        nodes,
-        ends[0],
-        ends[1],
-        weights,
-        directed=True,
-        duplicates=options.duplicates,
-        self_loops=options.self_loops,
+        nodes, ends[0], ends[1], weights, directed=True, duplicates=options.duplicates, self_loops=options.self_loops
     )
     return Graph(graph.adjacency, graph.nodes, options.directed)
 
@@ -254,9 +256,7 @@ def _pyg_weights(data: Any, name: Weight) -> NDArray[Any] | None:
     if name:
         found = getattr(data, name, None)
         if found is None:
-            raise ParameterError(
-                f"weight={name!r} is not an attribute of the Data; its attributes are {data.keys()}"
-            )
+            raise ParameterError(f"weight={name!r} is not an attribute of the Data; its attributes are {data.keys()}")
         return _to_numpy(found).reshape(-1)
     weights = getattr(data, "edge_weight", None)
     if weights is None:

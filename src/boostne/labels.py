@@ -65,9 +65,7 @@ class Labels:
         object.__setattr__(self, "matrix", matrix)
 
     @classmethod
-    def from_indices(
-        cls, nodes: Any, classes: Any, rows: NDArray[np.int64], columns: NDArray[np.int64]
-    ) -> "Labels":
+    def from_indices(cls, nodes: Any, classes: Any, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> "Labels":
         """Build labels from pairs of positions in ``nodes`` and ``classes``; repeated pairs count once.
 
         Examples

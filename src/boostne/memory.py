@@ -59,14 +59,8 @@ def format_bytes(size: float) -> str:
 def parse_bytes(name: str, size: Any) -> int:
     """Convert a size such as "2GB" or "750 MiB", or a number of bytes, to bytes.
 
-    kB, MB, GB, … are powers of 1000; KiB, MiB, GiB, … are powers of 1024. Case does not matter.
-
-    Parameters
-    ----------
-    name
-        Name of the parameter, for the error message.
-    size
-        A string or a positive number.
+    kB, MB, GB, … are powers of 1000; KiB, MiB, GiB, … are powers of 1024. Case does not matter. ``name`` is the name
+    of the parameter in error messages.
 
     Examples
     --------
@@ -75,9 +69,7 @@ def parse_bytes(name: str, size: Any) -> int:
     """
     match = _SIZE.fullmatch(str(size))
     if match is None or isinstance(size, bool) or float(match[1]) <= 0:
-        raise ParameterError(
-            f"{name} must be a size such as '2GB' or '2GiB', or a number of bytes; got {size!r}"
-        )
+        raise ParameterError(f"{name} must be a size such as '2GB' or '2GiB', or a number of bytes; got {size!r}")
     step = _BINARY_STEP if match[3] else _STEP
     return int(float(match[1]) * step ** _PREFIXES.index((match[2] or " ").lower()))
 
@@ -102,13 +94,7 @@ class MemoryBudget:
 
     @classmethod
     def within(cls, limit: Any = None) -> "MemoryBudget":
-        """Return the budget of this process under ``limit``; by default, 80 % of the available memory.
-
-        Parameters
-        ----------
-        limit
-            Upper bound on the memory held by this process, as for :func:`parse_bytes`.
-        """
+        """Return the budget of this process under ``limit``; by default, 80 % of the available memory."""
         available, held = available_memory(), resident_memory()
         if limit is None:
             return cls(None if available is None else int(_SHARE * available), held, None)
@@ -133,9 +119,7 @@ class MemoryBudget:
                 f"the limit of {format_bytes(self.limit)} leaves {size}, because {format_bytes(self.held)} are "
                 f"already in use. The smallest sufficient memory_limit is '{sufficient}'."
             )
-        raise MemoryLimitError(
-            f"{purpose} would need about {format_bytes(needed)} of memory; {budget} {remedy}"
-        )
+        raise MemoryLimitError(f"{purpose} would need about {format_bytes(needed)} of memory; {budget} {remedy}")
 
 
 def check_memory(needed: float, purpose: str, remedy: str) -> None:

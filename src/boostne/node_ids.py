@@ -95,10 +95,7 @@ def encode_text_ids(*columns: Any) -> tuple[NDArray[Any], list[NDArray[np.int64]
     import pyarrow as pa
 
     return _encode_arrow(
-        [
-            column if isinstance(column, pa.ChunkedArray) else pa.array(column, pa.string())
-            for column in columns
-        ],
+        [column if isinstance(column, pa.ChunkedArray) else pa.array(column, pa.string()) for column in columns],
         text=True,
     )
 
@@ -184,9 +181,7 @@ def _from_objects(array: NDArray[Any]) -> NDArray[Any]:
         return _from_strings(array)
     missing = [k for k, item in enumerate(array) if item is None or item != item]  # noqa: PLR0124 (NaN)
     if missing:
-        raise GraphError(
-            f"the node id at position {missing[0]} is missing ({array[missing[0]]}): remove that row"
-        )
+        raise GraphError(f"the node id at position {missing[0]} is missing ({array[missing[0]]}): remove that row")
     try:
         set(array)
     except TypeError as error:
@@ -240,9 +235,7 @@ def _standardize_arrow(array: Any) -> Any:
     return None
 
 
-def _encode_arrow(
-    arrays: Sequence[Any], *, text: bool = False
-) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
+def _encode_arrow(arrays: Sequence[Any], *, text: bool = False) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
     import pyarrow as pa
 
     column = pa.chunked_array(
@@ -302,10 +295,7 @@ def _sort_objects(ids: Iterable[Any]) -> list[Any]:
     items = list(ids)
     try:
         return sorted(items)
-    except (
-        TypeError
-    ):  # mixed types: group them by type, so that the order does not depend on that of the input
+    except TypeError:  # mixed types: group them by type, so that the order does not depend on that of the input
         return sorted(
-            items,
-            key=lambda item: (type(item).__name__, item if isinstance(item, int | str) else repr(item)),
+            items, key=lambda item: (type(item).__name__, item if isinstance(item, int | str) else repr(item))
         )

@@ -51,9 +51,7 @@ class Command(click.Command):
         """Write the options, each under its heading."""
         in_sections = {option for options in self.sections.values() for option in options}
         general = [
-            option
-            for option in self.get_params(ctx)
-            if isinstance(option, click.Option) and option not in in_sections
+            option for option in self.get_params(ctx) if isinstance(option, click.Option) and option not in in_sections
         ]
         for heading, options in {"Options": general, **self.sections}.items():
             records = [record for option in options if (record := option.get_help_record(ctx)) is not None]

@@ -162,11 +162,5 @@ def _plot_residuals(axes: Any, residuals: NDArray[np.float64]) -> None:
 def _title(axes: Any, title: str, subtitle: str) -> None:
     axes.set_title(title, loc="left", fontsize=14, fontweight="bold", pad=26)
     axes.annotate(
-        subtitle,
-        (0, 1),
-        (0, 10),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        fontsize=11,
-        color="#555555",
+        subtitle, (0, 1), (0, 10), xycoords="axes fraction", textcoords="offset points", fontsize=11, color="#555555"
     )

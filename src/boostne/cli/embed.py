@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boostne.cli.command import Command, debug_option, json_option, quiet_option
-from boostne.cli.estimator import MATRIX_METHODS, METHOD_NAMES, check_direction, make_estimator
+from boostne.cli.estimator import MATRIX_METHODS, check_direction, make_estimator, method_classes
 from boostne.cli.file_options import GRAPH_FILE_OPTIONS, GRAPH_FILE_SECTION
 from boostne.cli.inputs import load_graph
 from boostne.cli.model_options import CLUSTER_OPTIONS, MODEL_OPTIONS, MODEL_SECTIONS
-from boostne.cli.options import check_model_options, given
+from boostne.cli.options import RegistryChoice, check_model_options, given
 from boostne.cli.screen import describe_embedding, duration, print_pairs
 from boostne.cli.session import session_of
 from boostne.errors import ParameterError
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 _method_option = click.option(
     "--method",
-    type=click.Choice(METHOD_NAMES),
+    type=RegistryChoice(method_classes),
     metavar="NAME",
     default="boostne",
     show_default=True,
-    help=f"{', '.join(METHOD_NAMES)}; see 'boostne methods'.",
+    help="Embedding method; 'boostne methods' lists them.",
 )
 _to_undirected_option = click.option(
     "--to-undirected", is_flag=True, help="Ignore the direction of the edges of a directed graph."
@@ -128,9 +128,7 @@ def estimate(ctx: click.Context, /, graph: str, method: str, as_json: bool, **_:
     check_model_options(ctx)
     model = make_estimator(method, given(ctx, MODEL_OPTIONS))
     if not hasattr(model, "estimate"):
-        raise click.UsageError(
-            f"estimates are available for {' and '.join(MATRIX_METHODS)}; got --method {method}."
-        )
+        raise click.UsageError(f"estimates are available for {' and '.join(MATRIX_METHODS)}; got --method {method}.")
     with session_of(ctx).screen.progress() as progress:
         progress(Progress("reading", 0, graph))
         network = load_graph(ctx, graph)

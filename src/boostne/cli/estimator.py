@@ -9,46 +9,21 @@ from boostne.errors import GraphError
 if TYPE_CHECKING:
     from boostne.graph import Graph
 
-# Repeated here because parsing a command line does not import the library.
-METHOD_NAMES = (
-    "boostne",
-    "netmf",
-    "grarep",
-    "hope",
-    "spectral-clustering",
-    "social-dimension",
-    "graph-factorization",
-    "line",
-    "deepwalk",
-    "node2vec",
-)
-MATRIX_NAMES = (
-    "deepwalk",
-    "node2vec",
-    "line",
-    "grarep",
-    "adjacency",
-    "normalized",
-    "common-neighbors",
-    "adamic-adar",
-    "katz",
-    "pagerank",
-)
 MATRIX_METHODS = ("boostne", "netmf")  # those that factorize a connectivity matrix
 
 
-def method_class(name: str) -> Any:
-    """Return the estimator class of a method."""
+def method_classes() -> dict[str, Any]:
+    """Return the estimators by name; imported here, because parsing a command line should not import the library."""
     from boostne.models import METHODS
 
-    return METHODS[name]
+    return METHODS
 
 
-def matrix_class(name: str) -> Any:
-    """Return the class of a connectivity matrix."""
+def matrix_classes() -> dict[str, Any]:
+    """Return the connectivity matrices by name."""
     from boostne.matrices import MATRICES
 
-    return MATRICES[name]
+    return MATRICES
 
 
 def default_of(function: Any, parameter: str) -> Any:
@@ -77,26 +52,23 @@ def make_estimator(method: str, parameters: Mapping[str, Any], address: str | No
         settings["checkpoint"] = Checkpoint(settings["checkpoint"], keep_matrix=True)
     if address is not None:
         settings["engine"] = address
-    return method_class(method)(**settings)
+    return method_classes()[method](**settings)
 
 
 def _connectivity(method: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Take the name and the parameters of the matrix out of the settings, and return the matrix, if one was given."""
     given = "connectivity" in settings
-    name = settings.pop("connectivity", default_of(method_class(method), "connectivity"))
-    names = [
-        parameter for parameter in inspect.signature(matrix_class(name)).parameters if parameter in settings
-    ]
+    name = settings.pop("connectivity", default_of(method_classes()[method], "connectivity"))
+    names = [parameter for parameter in inspect.signature(matrix_classes()[name]).parameters if parameter in settings]
     own = {parameter: settings.pop(parameter) for parameter in names}
-    return {"connectivity": matrix_class(name)(**own)} if given or own else {}
+    return {"connectivity": matrix_classes()[name](**own)} if given or own else {}
 
 
 def check_direction(graph: "Graph", method: str) -> None:
     """Raise GraphError if the graph is directed and the method supports undirected graphs only."""
-    from boostne.models import METHODS
-
-    if graph.directed and not METHODS[method].capabilities.direction:
-        others = [name for name, one in METHODS.items() if one.capabilities.direction]
+    methods = method_classes()
+    if graph.directed and not methods[method].capabilities.direction:
+        others = [name for name, one in methods.items() if one.capabilities.direction]
         raise GraphError(
             f"the graph is directed, and --method {method} supports undirected graphs only; use --to-undirected to "
             f"ignore the direction, or --method {_or(others)}"

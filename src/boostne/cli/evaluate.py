@@ -5,7 +5,6 @@ import io
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,39 +18,24 @@ from boostne.cli.file_options import (
     LABEL_FILE_SECTION,
 )
 from boostne.cli.inputs import load_labels
-from boostne.cli.options import LibraryOption, given, numbers
+from boostne.cli.options import given, numbers, options_of
 from boostne.cli.session import session_of
 from boostne.progress import Progress
 
 if TYPE_CHECKING:
     from boostne.evaluation import Evaluation
 
-_parameter = partial(LibraryOption, function="boostne.evaluation:evaluate")
+_parameter = options_of("boostne.evaluation:evaluate")
 
 EVALUATION_OPTIONS = (
-    _parameter(
-        ["--train"],
-        type=numbers,
-        metavar="N,N,…",
-        help="Percentages of the labeled nodes to train on, each between 0 and 100.",
-    ),
-    _parameter(["--repeats"], type=int, metavar="N", help="Number of random splits per percentage."),
-    _parameter(["--seed"], type=int, metavar="N", help="Random seed of the splits."),
-    _parameter(
-        ["-C"], type=float, metavar="NUMBER", help="Inverse regularization strength of the classifier."
-    ),
-    _parameter(
-        ["--rule"],
-        type=click.Choice(["top-k", "threshold"]),
-        help="How labels are predicted, see above; top-k uses the true number of labels of each test node.",
-    ),
-    _parameter(
-        ["--n-jobs"],
-        type=int,
-        metavar="N",
-        help="Number of threads; the scores do not depend on it. By default all cores.",
-    ),
-)
+    _parameter("--train", numbers, "Percentages of the labeled nodes to train on, each between 0 and 100."),
+    _parameter("--repeats", int, "Number of random splits per percentage."),
+    _parameter("--seed", int, "Random seed of the splits."),
+    _parameter("-C", float, "Inverse regularization strength of the classifier."),
+    _parameter("--rule", ["top-k", "threshold"],
+               "How labels are predicted, see above; top-k uses the true number of labels of each test node."),
+    _parameter("--threads", int, "Number of threads; the scores do not depend on it. By default all cores."),
+)  # fmt: skip
 
 
 @click.command(
@@ -82,10 +66,7 @@ EVALUATION_OPTIONS = (
 @json_option
 @click.option("--csv", "as_csv", is_flag=True, help="Print the scores of each split as CSV.")
 @click.option(
-    "--report",
-    "page",
-    metavar="FILE",
-    help="Write an HTML page with the scores, the protocol and a map of each level.",
+    "--report", "page", metavar="FILE", help="Write an HTML page with the scores, the protocol and a map of each level."
 )
 @debug_option
 @click.pass_context

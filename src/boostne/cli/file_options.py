@@ -1,109 +1,59 @@
 """Options that say how files are read."""
 
-from functools import partial
-
-import click
-
-from boostne.cli.options import LibraryOption, column
+from boostne.cli.options import LibraryOption, column, options_of
 
 GRAPH_FILE_SECTION = "Reading the graph file"
 LABEL_FILE_SECTION = "Reading the label file"
 EMBEDDING_FILE_SECTION = "Reading the embedding files"
 
-_graph = partial(LibraryOption, function="boostne.io:read_graph")
-_labels = partial(LibraryOption, function="boostne.io:read_labels")
-_embedding = partial(LibraryOption, function="boostne.io:read_embedding")
+_graph = options_of("boostne.io:read_graph")
+_labels = options_of("boostne.io:read_labels")
+_embedding = options_of("boostne.io:read_embedding")
 
 GRAPH_FILE_OPTIONS = (
-    _graph(
-        ["--format"],
-        metavar="NAME",
-        help="edgelist or csv: one edge per line, 'u v' or 'u v weight', or a table with named columns; adjlist: "
-        "'u v1 v2 …'; mtx, mat, npz (SciPy): adjacency matrix whose rows are nodes 0, 1, …; parquet: table; "
-        "graphml; gml. By default chosen by the suffix; edgelist if the suffix is unknown.",
-    ),
-    _graph(
-        ["--directed/--undirected"],
-        help="By default, matrices are undirected if symmetric, GraphML and GML files declare it, and edge lists "
-        "and tables are undirected. --undirected is an error for a file with directed edges.",
-    ),
-    _graph(
-        ["--delimiter"],
-        metavar="TEXT",
-        help="Field separator; a space means any run of spaces and tabs. By default detected: tab, semicolon, "
-        "comma or spaces.",
-    ),
-    _graph(
-        ["--comments"],
-        metavar="TEXT",
-        help="Lines that start with one of these characters are comments; '' for no comments. By default '#%'.",
-    ),
-    _graph(["--header/--no-header"], help="Whether the first line names the columns. By default detected."),
-    _graph(
-        ["--source"],
-        type=column,
-        metavar="COLUMN",
-        help="Column of the source nodes: a name, or a position counted from 0. By default source, src, from or "
-        "u, or else the first.",
-    ),
-    _graph(
-        ["--target"],
-        type=column,
-        metavar="COLUMN",
-        help="Column of the target nodes. By default target, dst, to or v, or else the second.",
-    ),
-    _graph(
-        ["--weight"],
-        type=column,
-        metavar="COLUMN",
-        help="Column of the edge weights. By default weight, or else the third of three.",
-    ),
+    _graph("--format", "NAME",
+           "edgelist or csv: one edge per line, 'u v' or 'u v weight', or a table with named columns; adjlist: 'u v1 "
+           "v2 …'; mtx, mat, npz (SciPy): adjacency matrix whose rows are nodes 0, 1, …; parquet: table; graphml; gml. "
+           "By default chosen by the suffix; edgelist if the suffix is unknown."),
+    _graph("--directed/--undirected", None,
+           "By default, matrices are undirected if symmetric, GraphML and GML files declare it, and edge lists and "
+           "tables are undirected. --undirected is an error for a file with directed edges."),
+    _graph("--delimiter", "TEXT",
+           "Field separator; a space means any run of spaces and tabs. By default detected: tab, semicolon, comma or "
+           "spaces."),
+    _graph("--comments", "TEXT",
+           "Lines that start with one of these characters are comments; '' for no comments. By default '#%'."),
+    _graph("--header/--no-header", None, "Whether the first line names the columns. By default detected."),
+    _graph("--source", column,
+           "Column of the source nodes: a name, or a position counted from 0. By default source, src, from or u, or "
+           "else the first."),
+    _graph("--target", column, "Column of the target nodes. By default target, dst, to or v, or else the second."),
+    _graph("--weight", column, "Column of the edge weights. By default weight, or else the third of three."),
     LibraryOption(["--no-weight"], is_flag=True, help="Ignore the weights in the file."),
-    _graph(
-        ["--variable"],
-        metavar="NAME",
-        help="Variable of a MATLAB file. By default network, A, adj, adjacency, graph or W, or else the only "
-        "square sparse matrix.",
-    ),
-    _graph(
-        ["--duplicates"],
-        type=click.Choice(["once", "sum"]),
-        help="For an edge listed several times (in an undirected graph, in either direction): once keeps the "
-        "largest weight, sum adds the weights.",
-    ),
-    _graph(
-        ["--self-loops"],
-        type=click.Choice(["drop", "keep"]),
-        help="drop removes self-loops, prints their number and keeps their nodes.",
-    ),
-)
+    _graph("--variable", "NAME",
+           "Variable of a MATLAB file. By default network, A, adj, adjacency, graph or W, or else the only square "
+           "sparse matrix."),
+    _graph("--duplicates", ["once", "sum"],
+           "For an edge listed several times (in an undirected graph, in either direction): once keeps the largest "
+           "weight, sum adds the weights."),
+    _graph("--self-loops", ["drop", "keep"], "drop removes self-loops, prints their number and keeps their nodes."),
+)  # fmt: skip
 
 LABEL_FILE_OPTIONS = (
-    _labels(
-        ["--format"],
-        metavar="NAME",
-        help="lines: 'node label' (a node may be repeated) or 'node label1 label2 …'; communities: line j lists "
-        "the nodes with label j, counted from 0 without empty lines and comments; mat: indicator matrix or label "
-        "vector whose rows are nodes 0, 1, … By default chosen by the suffix: .cmty, .mat, or else lines.",
-    ),
-    _labels(["--delimiter"], metavar="TEXT", help="As for 'boostne embed'."),
-    _labels(["--comments"], metavar="TEXT", help="As for 'boostne embed'."),
-    _labels(
-        ["--header/--no-header"],
-        help="For lines: whether the first line names the two columns. By default detected.",
-    ),
-    _labels(["--variable"], metavar="NAME", help="Variable of a MATLAB file. By default group."),
-)
+    _labels("--format", "NAME",
+            "lines: 'node label' (a node may be repeated) or 'node label1 label2 …'; communities: line j lists the "
+            "nodes with label j, counted from 0 without empty lines and comments; mat: indicator matrix or label "
+            "vector whose rows are nodes 0, 1, … By default chosen by the suffix: .cmty, .mat, or else lines."),
+    _labels("--delimiter", "TEXT", "As for 'boostne embed'."),
+    _labels("--comments", "TEXT", "As for 'boostne embed'."),
+    _labels("--header/--no-header", None,
+            "For lines: whether the first line names the two columns. By default detected."),
+    _labels("--variable", "NAME", "Variable of a MATLAB file. By default group."),
+)  # fmt: skip
 
 EMBEDDING_FILE_OPTIONS = (
-    _embedding(
-        ["--ids"],
-        metavar="FILE",
-        help="For .npy only: text file with one node id per line. By default ids are read from NAME.nodes.json.",
-    ),
-    _embedding(
-        ["--id-type"],
-        type=click.Choice(["auto", "int", "str"]),
-        help="Type of the node ids in text files; auto means int if all ids are integers, else str.",
-    ),
-)
+    _embedding("--ids", "FILE",
+               "For .npy only: text file with one node id per line. By default ids are read from NAME.nodes.json."),
+    _embedding("--id-type", ["auto", "int", "str"],
+               "Type of the node ids in text files; auto means int if all ids are integers, else str."),
+)  # fmt: skip

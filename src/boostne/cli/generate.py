@@ -1,42 +1,25 @@
 """The command ``generate``."""
 
-from functools import partial
 from typing import Any
 
 import click
 
 from boostne.cli.command import Command, debug_option, quiet_option
-from boostne.cli.options import LibraryOption, at_least, given
+from boostne.cli.options import at_least, given, options_of
 from boostne.cli.screen import print_pairs
 from boostne.cli.session import session_of
 
-_parameter = partial(LibraryOption, function="boostne.generators:planted_partition")
+_parameter = options_of("boostne.generators:planted_partition")
 
 GENERATOR_OPTIONS = (
-    _parameter(
-        ["--communities"],
-        type=int,
-        metavar="N",
-        help="Number of communities, of nearly equal size; the label of a node is the number of its community.",
-    ),
-    _parameter(["--mean-degree"], type=float, metavar="NUMBER", help="Mean degree; at least 2."),
-    _parameter(
-        ["--mixing"], type=float, metavar="NUMBER", help="Fraction of the edges that ignore the communities."
-    ),
-    _parameter(
-        ["--exponent"],
-        type=float,
-        metavar="NUMBER",
-        help="Exponent γ of the degree distribution p(θ) ~ θ^-γ, above 2; the larger, the more equal the degrees.",
-    ),
-    _parameter(
-        ["--seed"],
-        type=int,
-        metavar="N",
-        callback=at_least(0),
-        help="Random seed. The same seed gives the same graph.",
-    ),
-)
+    _parameter("--communities", int,
+               "Number of communities, of nearly equal size; the label of a node is the number of its community."),
+    _parameter("--mean-degree", float, "Mean degree; at least 2."),
+    _parameter("--mixing", float, "Fraction of the edges that ignore the communities."),
+    _parameter("--exponent", float,
+               "Exponent γ of the degree distribution p(θ) ~ θ^-γ, above 2; the larger, the more equal the degrees."),
+    _parameter("--seed", int, "Random seed. The same seed gives the same graph.", callback=at_least(0)),
+)  # fmt: skip
 
 
 @click.command(

@@ -33,14 +33,7 @@ def methods(as_json: bool) -> None:
     print_table(
         ["method", "paper", "weights", "direction", "engines", "cost"],
         [
-            [
-                name,
-                row["paper"],
-                words[row["weights"]],
-                words[row["direction"]],
-                ", ".join(row["engines"]),
-                row["cost"],
-            ]
+            [name, row["paper"], words[row["weights"]], words[row["direction"]], ", ".join(row["engines"]), row["cost"]]
             for name, row in known.items()
         ],
     )

@@ -1,11 +1,11 @@
 """Options of the methods and of the connectivity matrices."""
 
-from functools import partial
+from typing import Any
 
 import click
 
-from boostne.cli.estimator import MATRIX_METHODS, MATRIX_NAMES, METHOD_NAMES
-from boostne.cli.options import ModelOption, at_least, number
+from boostne.cli.estimator import MATRIX_METHODS, matrix_classes
+from boostne.cli.options import ModelOption, RegistryChoice, at_least, kind_settings, number
 
 
 def _check_size(_: click.Context, option: click.Parameter, value: str | None) -> int | None:
@@ -14,210 +14,93 @@ def _check_size(_: click.Context, option: click.Parameter, value: str | None) ->
     return None if value is None else parse_bytes(option.opts[0], value)
 
 
+def _option(
+    flag: str, kind: Any, methods: Any, matrices: Any, text: str, name: str = "", **settings: Any
+) -> ModelOption:
+    declarations = [flag, name] if name else [flag]
+    return ModelOption(declarations, methods=methods, matrices=matrices, help=text, **kind_settings(kind), **settings)
+
+
+_BOOSTNE = ("boostne",)
 _WALKS = ("deepwalk", "node2vec")
 _SAMPLED = ("line", *_WALKS)
+_THREADED = ("boostne", "netmf", "grarep", *_SAMPLED)
+_WALK_MATRICES = ("deepwalk", "node2vec", "grarep")
+_DEEPWALK, _NODE2VEC = ("deepwalk",), ("node2vec",)
 
-_every = partial(ModelOption, methods=METHOD_NAMES)
-_boostne = partial(ModelOption, methods=("boostne",))
-_both = partial(ModelOption, methods=MATRIX_METHODS)
-_deepwalk_matrix = partial(ModelOption, matrices=("deepwalk",))
-
+# Flag, kind, the methods and the matrices that it belongs to, and the help text.
 _GENERAL = (
-    _every(
-        ["--dimensions"],
-        type=int,
-        metavar="N",
-        help="Length of a vector. A multiple of --levels for boostne and of --steps for grarep; even for hope and "
-        "line.",
-    ),
-    _every(["--dtype"], type=click.Choice(["float32", "float64"]), help="Precision of the vectors."),
-    _every(
-        ["--seed", "random_state"],
-        type=int,
-        metavar="N",
-        callback=at_least(0),
-        help="Random seed. The same seed gives the same vectors, bit for bit, with any number of threads.",
-    ),
-    ModelOption(
-        ["--threads"],
-        type=int,
-        metavar="N",
-        methods=("boostne", "netmf", "grarep", *_SAMPLED),
-        help="Number of threads; on a Dask cluster, per worker. By default all cores.",
-    ),
-)
+    _option("--dimensions", int, (), (),
+            "Vector length: a multiple of --levels for boostne and of --steps for grarep; even for hope and line."),
+    _option("--dtype", ["float32", "float64"], (), (), "Precision of the vectors."),
+    _option("--seed", int, (), (),
+            "Random seed. The same seed gives the same vectors, bit for bit, with any number of threads.",
+            name="random_state", callback=at_least(0)),
+    _option("--threads", int, _THREADED, (), "Number of threads; on a Dask cluster, per worker. By default all cores."),
+)  # fmt: skip
 
 _FACTORIZATION = (
-    _boostne(["--levels"], type=int, metavar="N", help="Number of levels."),
-    ModelOption(
-        ["--factorization"],
-        type=click.Choice(["nmf", "svd"]),
-        methods=("netmf",),
-        help="nmf is BoostNE with one level; svd is the original NetMF.",
-    ),
-    _both(
-        ["--tol"],
-        type=float,
-        metavar="NUMBER",
-        help="A level ends when a pass lowers its relative squared error by less than this; on levels that "
-        "explain little, by proportionally less.",
-    ),
-    _both(["--max-iter"], type=int, metavar="N", help="Maximum number of passes per level."),
-    _both(
-        ["--memory", "memory_limit"],
-        metavar="SIZE",
-        callback=_check_size,
-        help="Memory limit of the process, such as 2GB. The matrix is pruned to fit; if it cannot be, nothing is "
-        "computed. By default 80% of the free memory.",
-    ),
-    _boostne(
-        ["--engine"],
-        type=click.Choice(["local", "cuda", "dask", "auto"]),
-        help="Where the matrix is factorized: in main memory, on a GPU (needs boostne[gpu]) or on a Dask cluster; "
-        "auto uses a GPU if there is one and the matrix fits.",
-    ),
-    _boostne(
-        ["--checkpoint"],
-        metavar="FOLDER",
-        help="Save every finished level here. The same command resumes from it, with bit-identical results.",
-    ),
-    _boostne(
-        ["--keep-matrix"],
-        is_flag=True,
-        help="Save the matrix in the --checkpoint folder too: uses disk space, and saves rebuilding it.",
-    ),
-)
+    _option("--levels", int, _BOOSTNE, (), "Number of levels."),
+    _option("--factorization", ["nmf", "svd"], ("netmf",), (),
+            "nmf is BoostNE with one level; svd is the original NetMF."),
+    _option("--tol", float, MATRIX_METHODS, (),
+            "A level ends when a pass lowers its relative squared error by less than this; on levels that explain "
+            "little, by proportionally less."),
+    _option("--max-iter", int, MATRIX_METHODS, (), "Maximum number of passes per level."),
+    _option("--memory", "SIZE", MATRIX_METHODS, (),
+            "Memory limit of the process, such as 2GB. The matrix is pruned to fit; if it cannot be, nothing is "
+            "computed. By default 80% of the free memory.", name="memory_limit", callback=_check_size),
+    _option("--engine", ["local", "cuda", "dask", "auto"], _BOOSTNE, (),
+            "Where the matrix is factorized: in main memory, on a GPU (needs boostne[gpu]) or on a Dask cluster; auto "
+            "uses a GPU if there is one and the matrix fits."),
+    _option("--checkpoint", "FOLDER", _BOOSTNE, (),
+            "Save every finished level here. The same command resumes from it, with bit-identical results."),
+    _option("--keep-matrix", bool, _BOOSTNE, (),
+            "Save the matrix in the --checkpoint folder too: uses disk space, and saves rebuilding it."),
+)  # fmt: skip
 
 _MATRIX = (
-    _both(
-        ["--connectivity"],
-        type=click.Choice(MATRIX_NAMES),
-        metavar="NAME",
-        help=f"Matrix to factorize: {', '.join(MATRIX_NAMES)}. node2vec suits small graphs.",
-    ),
-    ModelOption(
-        ["--window"],
-        type=int,
-        metavar="N",
-        matrices=("deepwalk", "node2vec", "grarep"),
-        methods=_WALKS,
-        help="Longest distance on a random walk at which two nodes form a pair.",
-    ),
-    ModelOption(
-        ["--negative"],
-        type=number,
-        metavar="NUMBER",
-        matrices=("deepwalk", "node2vec", "line", "grarep"),
-        methods=_SAMPLED,
-        help="Number of negative samples per pair; an integer for --method. In a matrix, larger values leave "
-        "fewer entries.",
-    ),
-    ModelOption(
-        ["--p"],
-        type=float,
-        metavar="NUMBER",
-        matrices=("node2vec",),
-        methods=("node2vec",),
-        help="Return parameter: large values keep walks from going back.",
-    ),
-    ModelOption(
-        ["--q"],
-        type=float,
-        metavar="NUMBER",
-        matrices=("node2vec",),
-        methods=("node2vec",),
-        help="In-out parameter: large values keep walks near their start.",
-    ),
-    _deepwalk_matrix(
-        ["--approximation"],
-        type=click.Choice(["auto", "exact", "spectral", "push"]),
-        help="exact computes every entry; spectral uses the leading eigenpairs, as in the paper; push keeps the "
-        "largest entries of each row, for large graphs; auto is exact if it fits in memory, else push.",
-    ),
-    _deepwalk_matrix(
-        ["--eigenpairs"],
-        type=int,
-        metavar="N",
-        help="For spectral: number of eigenpairs; more than the graph has connected components.",
-    ),
-    _deepwalk_matrix(
-        ["--epsilon"],
-        type=float,
-        metavar="NUMBER",
-        help="For push: walks with less mass than this times the degree of a node stop there; 0 stops none. By "
-        "default 0 up to 20,000 nodes, else chosen from --max-per-row and the mean degree.",
-    ),
-    _deepwalk_matrix(
-        ["--max-per-row"],
-        type=int,
-        metavar="N",
-        help="For push: maximum number of entries per row. By default 200; more below 100,000 nodes, fewer if "
-        "memory is short.",
-    ),
-    ModelOption(
-        ["--beta"],
-        type=float,
-        metavar="NUMBER",
-        matrices=("katz",),
-        methods=("hope",),
-        help="Decay of the Katz index, below 1 / ρ(A). By default 1 / (2 ‖A‖).",
-    ),
-    ModelOption(
-        ["--alpha"],
-        type=float,
-        metavar="NUMBER",
-        matrices=("pagerank",),
-        methods=("hope",),
-        help="Probability that a PageRank walk continues.",
-    ),
-)
+    _option("--connectivity", RegistryChoice(matrix_classes), MATRIX_METHODS, (),
+            "Matrix to factorize. node2vec suits small graphs."),
+    _option("--window", int, _WALKS, _WALK_MATRICES,
+            "Longest distance on a random walk at which two nodes form a pair."),
+    _option("--negative", number, _SAMPLED, ("deepwalk", "node2vec", "line", "grarep"),
+            "Number of negative samples per pair; an integer for --method. In a matrix, larger values leave fewer "
+            "entries."),
+    _option("--p", float, _NODE2VEC, _NODE2VEC, "Return parameter: large values keep walks from going back."),
+    _option("--q", float, _NODE2VEC, _NODE2VEC, "In-out parameter: large values keep walks near their start."),
+    _option("--approximation", ["auto", "exact", "spectral", "push"], (), _DEEPWALK,
+            "exact computes every entry; spectral uses the leading eigenpairs, as in the paper; push keeps the largest "
+            "entries of each row, for large graphs; auto is exact if it fits in memory, else push."),
+    _option("--eigenpairs", int, (), _DEEPWALK,
+            "For spectral: number of eigenpairs; more than the graph has connected components."),
+    _option("--epsilon", float, (), _DEEPWALK,
+            "For push: walks with less mass than this times the degree of a node stop there; 0 stops none. By default "
+            "0 up to 20,000 nodes, else chosen from --max-per-row and the mean degree."),
+    _option("--max-per-row", int, (), _DEEPWALK,
+            "For push: maximum number of entries per row. By default 200; more below 100,000 nodes, fewer if memory is "
+            "short."),
+    _option("--beta", float, ("hope",), ("katz",),
+            "Decay of the Katz index, below 1 / ρ(A). By default 1 / (2 ‖A‖)."),
+    _option("--alpha", float, ("hope",), ("pagerank",), "Probability that a PageRank walk continues."),
+)  # fmt: skip
 
 _OTHER_METHODS = (
-    ModelOption(["--steps"], type=int, metavar="N", methods=("grarep",), help="Number of random walk steps."),
-    ModelOption(
-        ["--shift"],
-        type=float,
-        metavar="NUMBER",
-        methods=("grarep",),
-        help="Shift of the logarithm. By default 1/n for n nodes with edges.",
-    ),
-    ModelOption(
-        ["--similarity"],
-        type=click.Choice(["katz", "pagerank", "common-neighbors", "adamic-adar"]),
-        metavar="NAME",
-        methods=("hope",),
-        help="Proximity to preserve: katz, pagerank, common-neighbors or adamic-adar.",
-    ),
-    ModelOption(["--walks"], type=int, metavar="N", methods=_WALKS, help="Number of walks per node."),
-    ModelOption(["--length"], type=int, metavar="N", methods=_WALKS, help="Number of nodes per walk."),
-    ModelOption(
-        ["--epochs"],
-        type=int,
-        metavar="N",
-        methods=("line",),
-        help="Number of epochs; in each, as many edges are sampled as the graph has.",
-    ),
-    ModelOption(
-        ["--learning-rate"],
-        type=float,
-        metavar="NUMBER",
-        methods=_SAMPLED,
-        help="Initial learning rate; decreases linearly.",
-    ),
-)
+    _option("--steps", int, ("grarep",), (), "Number of random walk steps."),
+    _option("--shift", float, ("grarep",), (), "Shift of the logarithm. By default 1/n for n nodes with edges."),
+    _option("--similarity", ["katz", "pagerank", "common-neighbors", "adamic-adar"], ("hope",), (),
+            "Proximity to preserve: katz, pagerank, common-neighbors or adamic-adar.", metavar="NAME"),
+    _option("--walks", int, _WALKS, (), "Number of walks per node."),
+    _option("--length", int, _WALKS, (), "Number of nodes per walk."),
+    _option("--epochs", int, ("line",), (),
+            "Number of epochs; in each, as many edges are sampled as the graph has."),
+    _option("--learning-rate", float, _SAMPLED, (), "Initial learning rate; decreases linearly."),
+)  # fmt: skip
 
 CLUSTER_OPTIONS = (
-    _boostne(
-        ["--scheduler"], metavar="ADDRESS", help="Use the Dask cluster at this address, tcp://HOST:PORT."
-    ),
-    _boostne(
-        ["--workers"],
-        type=int,
-        callback=at_least(1),
-        metavar="N",
-        help="Use N Dask workers started on this machine.",
-    ),
-)
+    _option("--scheduler", "ADDRESS", _BOOSTNE, (), "Use the Dask cluster at this address, tcp://HOST:PORT."),
+    _option("--workers", int, _BOOSTNE, (), "Use N Dask workers started on this machine.", callback=at_least(1)),
+)  # fmt: skip
 
 MODEL_SECTIONS = {
     "Embedding": _GENERAL,

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from boostne.cli.estimator import MATRIX_METHODS, METHOD_NAMES, default_of, matrix_class, method_class
+from boostne.cli.estimator import MATRIX_METHODS, default_of, matrix_classes, method_classes
 
 
 class LibraryOption(click.Option):
@@ -42,6 +42,23 @@ class LibraryOption(click.Option):
         return default_note(pkgutil.resolve_name(self.function), self.name) if self.function else ""
 
 
+class RegistryChoice(click.ParamType):  # type: ignore[type-arg]
+    """A name in one of the library's registries, which is imported when the name is checked."""
+
+    name = "name"
+
+    def __init__(self, registry: Callable[[], dict[str, Any]]) -> None:
+        self.registry = registry
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Raise BadParameter unless the registry has the name."""
+        return click.Choice(list(self.registry())).convert(value, param, ctx)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Any:
+        """Complete the name."""
+        return click.Choice(list(self.registry())).shell_complete(ctx, param, incomplete)
+
+
 class ModelOption(LibraryOption):
     """A parameter of some methods, of some connectivity matrices, or of both.
 
@@ -50,35 +67,35 @@ class ModelOption(LibraryOption):
     declarations : sequence of str
         As for :class:`click.Option`.
     methods, matrices : sequence of str
-        Names of the methods and of the matrices that the option belongs to.
+        Names of the methods and of the matrices that the option belongs to; by default all methods.
     """
 
     def __init__(
-        self,
-        declarations: Sequence[str],
-        *,
-        methods: Sequence[str] = (),
-        matrices: Sequence[str] = (),
-        **settings: Any,
+        self, declarations: Sequence[str], *, methods: Sequence[str] = (), matrices: Sequence[str] = (), **settings: Any
     ) -> None:
         super().__init__(declarations, **settings)
-        self.methods = methods
+        self._methods = methods
         self.matrices = matrices
+
+    @property
+    def methods(self) -> Sequence[str]:
+        """Names of the methods that the option belongs to."""
+        return self._methods or (() if self.matrices else tuple(method_classes()))
 
     def notes(self) -> str:
         """Return the owners, unless every method is one, and the default, or the default of each group of owners."""
         groups: dict[str, tuple[list[str], list[str]]] = {}
         for name in self.matrices:
-            groups.setdefault(default_note(matrix_class(name), self.name), ([], []))[0].append(name)
+            groups.setdefault(default_note(matrix_classes()[name], self.name), ([], []))[0].append(name)
         for name in self.methods:
-            groups.setdefault(default_note(method_class(name), self.name), ([], []))[1].append(name)
+            groups.setdefault(default_note(method_classes()[name], self.name), ([], []))[1].append(name)
         if len(groups) > 1:
             return "; ".join(
-                "; ".join(_owners(*owners)) + (f" ({note})" if note else "")
-                for note, owners in groups.items()
+                "; ".join(_owners(*owners)) + (f" ({note})" if note else "") for note, owners in groups.items()
             )
-        owners = [] if self.methods == METHOD_NAMES else _owners(self.matrices, self.methods)
-        return "; ".join([*owners, *filter(None, groups)])
+        owners = _owners(self.matrices, self.methods) if self._methods or self.matrices else []
+        names = [", ".join(self.type.registry())] if isinstance(self.type, RegistryChoice) else []
+        return "; ".join([*names, *owners, *filter(None, groups)])
 
     def check(self, method: str, matrix: str) -> None:
         """Raise UsageError if the option belongs neither to the method nor to the matrix that it uses."""
@@ -90,10 +107,31 @@ class ModelOption(LibraryOption):
         raise click.UsageError(f"{self.flag} belongs to {owners}; got {chosen}.")
 
 
+def kind_settings(kind: Any) -> dict[str, Any]:
+    """Return the click settings of a kind: a type, a list of choices, or the placeholder of a text."""
+    if kind is None or kind is bool:
+        return {"is_flag": True} if kind else {}
+    if isinstance(kind, str):
+        return {"metavar": kind}
+    if isinstance(kind, list):
+        return {"type": click.Choice(kind)}
+    names = {int: "N", column: "COLUMN", numbers: "N,N,…"}
+    return {"type": kind, "metavar": "NAME" if isinstance(kind, RegistryChoice) else names.get(kind, "NUMBER")}
+
+
+def options_of(function: str) -> Callable[..., LibraryOption]:
+    """Return a shorthand for the options of a library function: flag, kind and help text."""
+
+    def option(flag: str, kind: Any, text: str, **settings: Any) -> LibraryOption:
+        return LibraryOption([flag], function=function, help=text, **kind_settings(kind), **settings)
+
+    return option
+
+
 def check_model_options(ctx: click.Context) -> None:
     """Raise UsageError for an option that does not belong to the chosen method or matrix, or lacks another option."""
     method = ctx.params["method"]
-    matrix = ctx.params["connectivity"] or default_of(method_class("boostne"), "connectivity")
+    matrix = ctx.params["connectivity"] or default_of(method_classes()["boostne"], "connectivity")
     for option in ctx.command.params:
         if isinstance(option, ModelOption) and ctx.params[option.name] is not None:
             option.check(method, matrix)

@@ -61,9 +61,7 @@ class Program(click.Group):
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
             close = get_close_matches(args[0], self.list_commands(ctx), n=1)
-            hint = (
-                f"Did you mean {close[0]!r}?" if close else f"Commands: {', '.join(self.list_commands(ctx))}."
-            )
+            hint = f"Did you mean {close[0]!r}?" if close else f"Commands: {', '.join(self.list_commands(ctx))}."
             raise click.UsageError(f"there is no command {args[0]!r}. {hint}", ctx) from error
 
 
@@ -118,10 +116,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _invoke(arguments: Sequence[str], session: Session) -> int:
     try:
-        with (
-            _one_line_notes(session),
-            program.make_context("boostne", list(arguments), obj=session) as context,
-        ):
+        with _one_line_notes(session), program.make_context("boostne", list(arguments), obj=session) as context:
             program.invoke(context)
     except click.exceptions.Exit as leave:  # raised by --help
         return leave.exit_code
@@ -136,10 +131,7 @@ def _code_and_message(error: BaseException, session: Session) -> tuple[int, str]
         case click.ClickException():
             code, message = error.exit_code, _usage(error)
         case MemoryError():
-            code, message = (
-                MEMORY,
-                str(error) or "not enough memory; 'boostne estimate' shows how much is needed",
-            )
+            code, message = (MEMORY, str(error) or "not enough memory; 'boostne estimate' shows how much is needed")
         case OSError(filename=file, strerror=str(reason)) if file is not None:
             code, message = FAILURE, f"{file}: {reason}"
         case BoostneError() | OSError() | FloatingPointError():

@@ -56,9 +56,7 @@ SECONDS_BETWEEN_LINES = 10.0
     metavar="NAME,NAME,…",
     help="Methods of the paper to run. By default all seven.",
 )
-@click.option(
-    "--quick", is_flag=True, help="Quick trial: 3 splits, 3 training percentages, 3 numbers of levels."
-)
+@click.option("--quick", is_flag=True, help="Quick trial: 3 splits, 3 training percentages, 3 numbers of levels.")
 @click.option(
     "-o",
     "--out",
@@ -70,15 +68,9 @@ SECONDS_BETWEEN_LINES = 10.0
 )
 @click.option("--cache", metavar="FOLDER", help="Cache folder. By default in the user's cache directory.")
 @click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Random seed of splits, methods and maps.",
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed of splits, methods and maps."
 )
-@click.option(
-    "--threads", type=click.IntRange(min=1), metavar="N", help="Number of threads. By default all cores."
-)
+@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Number of threads. By default all cores.")
 @quiet_option
 @debug_option
 @click.pass_context

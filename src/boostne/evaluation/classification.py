@@ -20,6 +20,7 @@ from boostne.embedding import Embedding
 from boostne.errors import ParameterError
 from boostne.evaluation.checksum import embedding_sha256, labels_sha256
 from boostne.evaluation.result import RULES, SCORE, Evaluation, Rule
+from boostne.kernels import available_threads
 from boostne.labels import Labels, as_labels
 from boostne.node_ids import encode_ids, format_ids, lookup_ids
 from boostne.validation import check_integer, check_number
@@ -37,7 +38,7 @@ def evaluate(
     seed: int = 0,
     C: float = 1.0,
     rule: Rule = "top-k",
-    n_jobs: int | None = None,
+    threads: int | None = None,
 ) -> Evaluation:
     """Score an embedding by node classification.
 
@@ -61,7 +62,7 @@ def evaluate(
     rule : {"top-k", "threshold"}, default "top-k"
         "top-k" assigns each test node its true number of labels; "threshold" every label with a probability of
         at least ½.
-    n_jobs : int, optional
+    threads : int, optional
         Number of threads; all cores by default. The scores do not depend on it.
 
     Returns
@@ -77,19 +78,17 @@ def evaluate(
     """
     from threadpoolctl import threadpool_limits
 
-    ratios = _check_parameters(train, repeats, seed, C, rule, n_jobs)
+    ratios = _check_parameters(train, repeats, seed, C, rule, threads)
     vectors, truth = as_embedding(embedding), as_labels(labels)
     task = join(vectors, truth)
-    splits = [
-        (ratio, repeat, *task.split(ratio, seed, repeat)) for ratio in ratios for repeat in range(repeats)
-    ]
+    splits = [(ratio, repeat, *task.split(ratio, seed, repeat)) for ratio in ratios for repeat in range(repeats)]
 
     def score(split: tuple[float, int, NDArray[np.intp], NDArray[np.intp]]) -> tuple[float, ...]:
         ratio, repeat, training, test = split
         return ratio, repeat, *_score(task, training, test, C, rule)
 
     # Threads suffice because liblinear releases the GIL. The largest splits go first to balance the load.
-    with threadpool_limits(1), ThreadPoolExecutor(n_threads(n_jobs)) as pool:
+    with threadpool_limits(1), ThreadPoolExecutor(check_threads(threads)) as pool:
         rows = list(pool.map(score, reversed(splits)))
     return Evaluation(
         scores=np.array(rows[::-1], dtype=SCORE),
@@ -230,7 +229,7 @@ def as_embedding(embedding: Any) -> Embedding:
 
 
 def _check_parameters(
-    train: float | Iterable[float], repeats: int, seed: int, C: float, rule: str, n_jobs: int | None
+    train: float | Iterable[float], repeats: int, seed: int, C: float, rule: str, threads: int | None
 ) -> tuple[float, ...]:
     """Validate the parameters and return the sorted, distinct ratios."""
     ratios = tuple(sorted({float(ratio) for ratio in (train if isinstance(train, Iterable) else [train])}))
@@ -243,14 +242,10 @@ def _check_parameters(
     check_integer("repeats", repeats, 1)
     check_integer("seed", seed, 0)
     check_number("C", C, 0, strict=True)
-    n_threads(n_jobs)
+    check_threads(threads)
     return ratios
 
 
-def n_threads(n_jobs: int | None) -> int:
-    """Return the number of threads requested by `n_jobs`."""
-    from joblib import effective_n_jobs
-
-    if n_jobs == 0:
-        raise ParameterError("n_jobs must be a number of threads, or -1 or None for all cores, got 0")
-    return int(effective_n_jobs(-1 if n_jobs is None else n_jobs))
+def check_threads(threads: int | None) -> int:
+    """Return the number of threads; None means all cores."""
+    return available_threads() if threads is None else check_integer("threads", threads, 1)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from boostne.errors import ParameterError
 from boostne.evaluation.checksum import embedding_sha256, labels_sha256
-from boostne.evaluation.classification import MIN_CLASSES, as_embedding, join, n_threads
+from boostne.evaluation.classification import MIN_CLASSES, as_embedding, check_threads, join
 from boostne.evaluation.result import Scores, versions
 from boostne.labels import as_labels
 from boostne.validation import check_integer
@@ -26,7 +26,7 @@ def evaluate_clusters(
     seed: int = 0,
     normalize: bool = True,
     starts: int = 10,
-    n_jobs: int | None = None,
+    threads: int | None = None,
 ) -> "ClusterEvaluation":
     """Score an embedding by clustering.
 
@@ -50,7 +50,7 @@ def evaluate_clusters(
         Scale the vectors to unit norm, so that only directions matter and not degrees. Zero vectors stay zero.
     starts : int, default 10
         Number of k-means++ initializations per run; the one with the lowest inertia is kept.
-    n_jobs : int, optional
+    threads : int, optional
         Number of threads; all cores by default. The scores do not depend on it.
 
     Returns
@@ -69,7 +69,7 @@ def evaluate_clusters(
 
     for name, value, minimum in (("repeats", repeats, 1), ("seed", seed, 0), ("starts", starts, 1)):
         check_integer(name, value, minimum)
-    threads = n_threads(n_jobs)
+    n_threads = check_threads(threads)
     given, known = as_embedding(embedding), as_labels(labels)
     task = join(given, known)
     several = task.indicator.sum(axis=1) > 1
@@ -80,7 +80,7 @@ def evaluate_clusters(
     def score(repeat: int) -> tuple[float, ...]:
         return repeat, *_score(vectors, truth, k, starts, _seed(seed, repeat))
 
-    with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
+    with threadpool_limits(1), ThreadPoolExecutor(n_threads) as pool:
         rows = list(pool.map(score, range(repeats)))
     return ClusterEvaluation(
         scores=np.array(rows, dtype=CLUSTER_SCORE),
@@ -130,10 +130,7 @@ class ClusterEvaluation(Scores):
 
     def table(self) -> str:
         """Return the means and standard deviations as a text table preceded by the protocol."""
-        lines = [
-            f"{name}   {self.mean(metric):.4f} ± {self.std(metric):.4f}"
-            for metric, name in self.metrics.items()
-        ]
+        lines = [f"{name}   {self.mean(metric):.4f} ± {self.std(metric):.4f}" for metric, name in self.metrics.items()]
         return "\n".join([self._protocol(), "", *lines])
 
     def to_dict(self) -> dict[str, Any]:
@@ -178,10 +175,7 @@ def _classes(indicator: NDArray[np.bool_], n_several: int) -> tuple[NDArray[np.i
             f"label, got {len(distinct)}"
         )
     if n_several:
-        warn(
-            f"{n_several} nodes have several labels and are ignored: clusters do not overlap",
-            stacklevel=3,
-        )
+        warn(f"{n_several} nodes have several labels and are ignored: clusters do not overlap", stacklevel=3)
     return truth, len(distinct)
 
 

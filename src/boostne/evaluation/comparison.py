@@ -69,9 +69,7 @@ def compare(results: Mapping[str, Evaluation], *, alpha: float = 0.05) -> "Compa
     if not 0 < alpha < 1:
         raise ParameterError(f"alpha must be strictly between 0 and 1, got {alpha!r}")
     _check_paired(results)
-    pairs = [
-        (first, second, metric) for first, second in combinations(results, 2) for metric in Evaluation.metrics
-    ]
+    pairs = [(first, second, metric) for first, second in combinations(results, 2) for metric in Evaluation.metrics]
     differences = [
         np.round(results[first].scores[metric] - results[second].scores[metric], _DECIMALS)
         for first, second, metric in pairs
@@ -90,9 +88,7 @@ def compare(results: Mapping[str, Evaluation], *, alpha: float = 0.05) -> "Compa
             p=p_plain,
             p_holm=p_holm,
         )
-        for (first, second, metric), d, p_plain, p_holm in zip(
-            pairs, differences, p, holm(p).tolist(), strict=True
-        )
+        for (first, second, metric), d, p_plain, p_holm in zip(pairs, differences, p, holm(p).tolist(), strict=True)
     )
     one = next(iter(results.values()))
     return Comparison(tests, float(alpha), one.train, one.repeats, one.seed)
@@ -186,8 +182,7 @@ class Comparison:
             "seed": self.seed,
             "versions": versions("scipy"),
             "tests": [
-                asdict(test)
-                | {"significant": test.p < self.alpha, "significant_holm": test.p_holm < self.alpha}
+                asdict(test) | {"significant": test.p < self.alpha, "significant_holm": test.p_holm < self.alpha}
                 for test in self.tests
             ],
         }

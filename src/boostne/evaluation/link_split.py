@@ -88,13 +88,9 @@ def held_out_count(graph: Graph, test: float) -> int:
     spare = edges - (n - graph.n_components)
     count = round(test * edges)
     if not count:
-        raise GraphError(
-            f"test={test:g} of {edges} edges is less than one edge: use a larger fraction or graph"
-        )
+        raise GraphError(f"test={test:g} of {edges} edges is less than one edge: use a larger fraction or graph")
     if count > spare:
-        most = (
-            f": test can be at most {np.floor(1e6 * spare / edges) / 1e6:g}" if spare else ": it is a forest"
-        )
+        most = f": test can be at most {np.floor(1e6 * spare / edges) / 1e6:g}" if spare else ": it is a forest"
         raise GraphError(
             f"test={test:g} of {edges} edges requires {count}, but only {spare} can be held out of this graph "
             f"without disconnecting a component{most}"

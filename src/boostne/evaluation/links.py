@@ -41,7 +41,7 @@ OPERATORS = {
     "l1": "logistic regression on |x_u - x_v|",
     "l2": "logistic regression on |x_u - x_v|²",
 }
-CLASSIFIER = "logistic regression, liblinear, L2, C = 1, on standardized features; for the learned operators"
+LINK_CLASSIFIER = "logistic regression, liblinear, L2, C = 1, on standardized features; for the learned operators"
 _LEARNED = ("hadamard", "average", "l1", "l2")
 # More do not improve a logistic regression with a few hundred weights, and their features take memory.
 _MAX_TRAINING_EDGES = 100_000
@@ -190,7 +190,7 @@ class LinkEvaluation(Scores):
             "nodes": self.n_nodes,
             "edges": self.n_edges,
             "graph_sha256": self.graph_sha256,
-            "classifier": CLASSIFIER,
+            "classifier": LINK_CLASSIFIER,
             "versions": versions(),
             "summary": [
                 {"operator": operator, "score": OPERATORS[operator]}
@@ -248,11 +248,7 @@ def _products(vectors: NDArray[np.float64], pairs: NodePairs, operator: str) -> 
 
 
 def _log_odds(
-    vectors: NDArray[np.float64],
-    pairs: NodePairs,
-    operator: str,
-    known: NodePairs,
-    is_edge: NDArray[np.bool_],
+    vectors: NDArray[np.float64], pairs: NodePairs, operator: str, known: NodePairs, is_edge: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     """Train a classifier on the known pairs and return the log-odds of each pair being an edge."""
     from sklearn.linear_model import LogisticRegression
@@ -289,8 +285,7 @@ def _in_blocks(
 def _as_function(method: Any) -> Callable[[Graph], Any]:
     if isinstance(method, type):
         raise ParameterError(
-            f"method must be an estimator, got the class {method.__name__}: pass an instance, "
-            f"{method.__name__}()"
+            f"method must be an estimator, got the class {method.__name__}: pass an instance, {method.__name__}()"
         )
     if hasattr(method, "fit"):
         return lambda graph: _fitted(method, graph)

@@ -15,6 +15,7 @@ from boostne.errors import ParameterError
 Rule = Literal["top-k", "threshold"]
 
 SCORE = np.dtype([("ratio", "f8"), ("repeat", "i8"), ("micro", "f8"), ("macro", "f8"), ("absent", "i8")])
+CLASSIFIER = "one-vs-rest logistic regression, liblinear, L2, C = {C:g}"
 RULES = {
     "top-k": "a test node with l labels is assigned the l most probable ones",
     "threshold": "a test node is assigned every label with a probability of at least 0.5",
@@ -58,11 +59,7 @@ class Scores(ABC):
         return ()
 
     def _summary(self) -> dict[str, NDArray[np.float64]]:
-        return {
-            f"{metric}_{name}": getattr(self, name)(metric)
-            for metric in self.metrics
-            for name in ("mean", "std")
-        }
+        return {f"{metric}_{name}": getattr(self, name)(metric) for metric in self.metrics for name in ("mean", "std")}
 
     def _rows(self) -> list[dict[str, Any]]:
         names = self.scores.dtype.names or ()
@@ -142,7 +139,7 @@ class Evaluation(Scores):
         summary = self._summary()
         return {
             "protocol": self._protocol(),
-            "classifier": f"one-vs-rest logistic regression, liblinear, L2, C = {self.C:g}",
+            "classifier": CLASSIFIER.format(C=self.C),
             "rule": self.rule,
             "seed": self.seed,
             "repeats": self.repeats,

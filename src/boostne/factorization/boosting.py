@@ -150,9 +150,7 @@ def _solve(
     while True:
         try:
             engine.start_level(initial_v(level))
-            objective, n_iter, gram_u = _descend(
-                engine, settings, lambda *state: on_pass and on_pass(level, *state)
-            )
+            objective, n_iter, gram_u = _descend(engine, settings, lambda *state: on_pass and on_pass(level, *state))
             engine.rescale(balance(gram_u, engine.gram_v()))
             return *engine.factors(), objective, n_iter
         except LevelLost:

@@ -195,9 +195,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
 def _check_same_run(folder: Path, stored: dict[str, Any], given: dict[str, Any]) -> None:
     names = [name for name in {**stored, **given} if stored.get(name) != given.get(name)]
     if names:
-        differences = "; ".join(
-            f"{name} was {stored.get(name)!r} and is {given.get(name)!r}" for name in names
-        )
+        differences = "; ".join(f"{name} was {stored.get(name)!r} and is {given.get(name)!r}" for name in names)
         raise CheckpointError(
             f"the checkpoint in {folder} belongs to another run: {differences}. "
             "Run with the parameters it was made with, or give another folder"
@@ -207,10 +205,5 @@ def _check_same_run(folder: Path, stored: dict[str, Any], given: dict[str, Any])
 def _read_level(path: Path) -> Level:
     with np.load(path, allow_pickle=False) as file:
         return Level(
-            file["U"],
-            file["V"],
-            file["objective"],
-            int(file["n_iter"]),
-            float(file["residual_norm"]),
-            int(file["nnz"]),
+            file["U"], file["V"], file["objective"], int(file["n_iter"]), float(file["residual_norm"]), int(file["nnz"])
         )

@@ -5,6 +5,7 @@ matrices of the width of a level, so R, U and V may be stored in host memory, on
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -15,6 +16,8 @@ from boostne.graph import Graph
 from boostne.matrices import ConnectivityMatrix, MatrixForm, MatrixSource
 from boostne.memory import MemoryBudget
 from boostne.progress import ProgressCallback, silent
+
+Recall = Callable[[int], tuple[NDArray[Any], NDArray[Any]]]  # from a finished level, counted from 0, to its U and V
 
 
 class LevelLost(Exception):  # noqa: N818
@@ -40,16 +43,24 @@ class Engine(ABC):
     ----------
     name : str
         Name of the engine, as in ``BoostNE(engine=…)``.
+    shape, dtype
+        Of R, once X is loaded.
+    norm2 : float
+        Squared Frobenius norm of R, summed in float64.
+    nnz : int
+        Number of positive entries of R.
     dropped_mass : ndarray or None
         Share of each node's walks that a pruned X lacks; None if X is not pruned or was built elsewhere.
     """
 
     name: str
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    norm2: float
+    nnz: int
     dropped_mass: NDArray[np.float64] | None = None
 
-    def plan(
-        self, matrix: ConnectivityMatrix, graph: Graph, work: Workload, memory_limit: Any = None
-    ) -> MatrixForm:
+    def plan(self, matrix: ConnectivityMatrix, graph: Graph, work: Workload, memory_limit: Any = None) -> MatrixForm:
         """Return the form of X that fits where this engine stores it; see :meth:`ConnectivityMatrix.plan`."""
         return matrix.plan(graph, work, MemoryBudget.within(memory_limit))
 
@@ -65,26 +76,6 @@ class Engine(ABC):
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-    @property
-    @abstractmethod
-    def shape(self) -> tuple[int, int]:
-        """Shape of R."""
-
-    @property
-    @abstractmethod
-    def dtype(self) -> np.dtype[Any]:
-        """Data type of R and of the factors."""
-
-    @property
-    @abstractmethod
-    def norm2(self) -> float:
-        """Squared Frobenius norm of R, summed in float64."""
-
-    @property
-    @abstractmethod
-    def nnz(self) -> int:
-        """Number of positive entries of R."""
 
     @abstractmethod
     def start_level(self, V: NDArray[Any]) -> None:

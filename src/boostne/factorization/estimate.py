@@ -39,9 +39,7 @@ def _folded(rows: sparse.csr_array) -> sparse.csr_array:
     In column blocks a pass runs from the cache however many columns there are, but only over many rows.
     """
     n_columns = min(rows.shape[1], COLUMN_BLOCKED_FROM - 1)
-    return sparse.csr_array(
-        (rows.data, rows.indices % n_columns, rows.indptr), shape=(rows.shape[0], n_columns)
-    )
+    return sparse.csr_array((rows.data, rows.indices % n_columns, rows.indptr), shape=(rows.shape[0], n_columns))
 
 
 def _repeated(rows: sparse.csr_array, n_entries: int) -> sparse.csr_array:

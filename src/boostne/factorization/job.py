@@ -1,10 +1,10 @@
 """One factorization job: the matrix of a graph, planned for an engine and loaded into it."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -14,16 +14,19 @@ from scipy import sparse
 from boostne.budget import Workload
 from boostne.errors import EngineError, MemoryLimitError
 from boostne.factorization.checkpoint import CheckpointFolder
-from boostne.factorization.engine import Engine
+from boostne.factorization.engine import Engine, Recall
 from boostne.factorization.local import LocalEngine
 from boostne.factorization.ordering import ReorderedGraph
-from boostne.kernels import get_kernels
 from boostne.matrices import ConnectivityMatrix, CSRSource, MatrixForm, MatrixSource
 from boostne.memory import MemoryBudget
 from boostne.progress import Progress, ProgressCallback, silent
 
-Factors = tuple[NDArray[Any], NDArray[Any]]
-Recall = Callable[[int], Factors]
+# Each module has open_engine(engine, components, recall, threads), and is imported when its engine is used.
+ENGINES = {
+    "local": "boostne.factorization.local",
+    "cuda": "boostne.factorization.cuda",
+    "dask": "boostne.factorization.dask",
+}
 
 logger = logging.getLogger("boostne")
 
@@ -83,11 +86,7 @@ class Job:
     def _source(self, form: MatrixForm) -> MatrixSource:
         self.progress(Progress("connectivity", 0.0))
         source = self.matrix.source(
-            self.reordered.graph,
-            form,
-            dtype=self.work.dtype,
-            seed=self.seed,
-            threads=self.work.threads,
+            self.reordered.graph, form, dtype=self.work.dtype, seed=self.seed, threads=self.work.threads
         )
         if isinstance(source, CSRSource):
             self._check_levels_memory(source.nnz)
@@ -108,9 +107,7 @@ class Job:
 
 
 @contextmanager
-def loaded_engine(
-    engine: Any, job: Job, *, threads: int | None, recall: Recall
-) -> Iterator[tuple[Engine, MatrixForm]]:
+def loaded_engine(engine: Any, job: Job, recall: Recall, threads: int | None) -> Iterator[tuple[Engine, MatrixForm]]:
     """Open an engine and load a job into it; yields it with the form of X, and closes it at the end.
 
     Parameters
@@ -118,14 +115,14 @@ def loaded_engine(
     engine : {"local", "cuda", "auto", "dask"}, distributed.Client or str
         As for :class:`boostne.BoostNE`.
     job : Job
-    threads : int, optional
-        Threads of this machine or of each worker; by default all.
     recall : callable
         ``recall(i)`` returns U and V of finished level i, counted from 0, for an engine that lost blocks of R.
+    threads : int, optional
+        Threads of this machine or of each worker; by default all.
     """
     if engine == "auto":
         try:
-            on_device = open_cuda()
+            on_device = _open("cuda", job.work.components, recall, threads)
             form = job.load(on_device)
         except (EngineError, MemoryLimitError) as error:
             logger.info("engine='auto' uses the local engine: %s", error)
@@ -133,30 +130,12 @@ def loaded_engine(
         else:
             yield on_device, form
             return
-    with _open(engine, job.work.components, threads, recall) as opened:
+    with _open(engine, job.work.components, recall, threads) as opened:
         yield opened, job.load(opened)
 
 
-def _open(engine: Any, components: int, threads: int | None, recall: Recall) -> Engine:
-    if engine == "local":
-        return LocalEngine(get_kernels(threads=threads))
-    if engine == "cuda":
-        return open_cuda()
-    from boostne.factorization.dask.engine import DaskEngine
-    from boostne.factorization.dask.factor_store import ClientFactorStore
-
-    return DaskEngine(engine, components, ClientFactorStore(recall), threads)
-
-
-def open_cuda() -> Engine:
-    """Return the engine of this machine's GPU; raise EngineError if there is none."""
-    if find_spec("torch") is None:  # checked first: importing it takes seconds
-        raise EngineError(
-            "engine='cuda' needs PyTorch, which is not installed: pip install \"boostne[gpu]\", "
-            "or use engine='local'"
-        )
-    from boostne.factorization.cuda.engine import CudaEngine, gpu_device
-
-    engine = CudaEngine(gpu_device())
-    logger.info("the residual is stored on the GPU: %s", engine.describe())
-    return engine
+def _open(engine: Any, components: int, recall: Recall, threads: int | None) -> Engine:
+    # Anything but a name is a cluster: a client, or the address of a scheduler.
+    name = engine if isinstance(engine, str) and engine in ENGINES else "dask"
+    opened: Engine = import_module(ENGINES[name]).open_engine(engine, components, recall, threads)
+    return opened

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.factorization.context_factor import ContextFactor
-from boostne.factorization.engine import Engine, PassResult
+from boostne.factorization.engine import Engine, PassResult, Recall
 from boostne.kernels import Kernels, get_kernels
 from boostne.kernels.column_blocked_csr import as_residual
 from boostne.kernels.layout import aligned_empty
@@ -30,41 +30,20 @@ class LocalEngine(Engine):
         self._kernels = kernels or get_kernels()
 
     def load(self, source: MatrixSource, progress: ProgressCallback = silent) -> None:
-        """Build X and take over its arrays; see :meth:`Engine.load`."""
         X, self.dropped_mass = source.build(progress)
+        self.shape, self.dtype = X.shape, X.dtype
         self._R = as_residual(X, self._kernels)
-        self._norm2 = sum(squared_norm(self._R.values(s)) for s in range(self._R.n_shards))
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Shape of R."""
-        return self._R.n_rows, self._R.n_columns
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Data type of R."""
-        return self._R.data.dtype
-
-    @property
-    def norm2(self) -> float:
-        """Squared norm of R, from the last deflation."""
-        return self._norm2
-
-    @property
-    def nnz(self) -> int:
-        """Number of positive entries of R."""
-        return self._R.nnz
+        self.norm2 = sum(squared_norm(self._R.values(s)) for s in range(self._R.n_shards))
+        self.nnz = self._R.nnz
 
     def start_level(self, V: NDArray[Any]) -> None:
-        """Start with U = 0; see :meth:`Engine.start_level`."""
         self._context = ContextFactor(self._kernels, V)
         self._components = V.shape[1]
-        shape = (self._R.n_rows, self._context.V.shape[1])
+        shape = (self.shape[0], self._context.V.shape[1])
         self._U, self._accepted_U = (aligned_empty(shape, self.dtype) for _ in range(2))
         self._U[:] = self._accepted_U[:] = 0
 
     def step(self, inner_sweeps: int) -> PassResult:
-        """Run the fused kernel, then HALS on V; see :meth:`Engine.step`."""
         context = self._context
         parts, grams = self._kernels.sweep(self._R, context.V, context.gram, self._U, inner=inner_sweeps)
         gram_u = sequential_sum(grams)
@@ -72,48 +51,44 @@ class LocalEngine(Engine):
         return PassResult(gram_u, context.gram, product)
 
     def accept(self, extrapolation: float) -> None:
-        """Keep U and extrapolate V; see :meth:`Engine.accept`."""
         self._context.accept(extrapolation)
         self._accepted_U[:] = self._U
 
     def revert(self) -> None:
-        """Copy back what was accepted; see :meth:`Engine.revert`."""
         self._context.revert()
         self._U[:] = self._accepted_U
 
     def gram_v(self) -> NDArray[np.float64]:
-        """Return ``V^T V``; see :meth:`Engine.gram_v`."""
         return self._context.gram
 
     def reseed(self, component: int, values: NDArray[Any]) -> None:
-        """Overwrite a column of V; see :meth:`Engine.reseed`."""
         self._context.reseed(component, values)
 
     def rescale(self, ratio: NDArray[np.float64]) -> None:
-        """Scale U and V in place; see :meth:`Engine.rescale`."""
         self._U *= ratio.astype(self.dtype)
         self._context.rescale(ratio)
 
     def factors(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Drop the padding; see :meth:`Engine.factors`."""
         return self._U[:, : self._components].copy(), self._context.unpadded()
 
     def deflate(self) -> None:
-        """Deflate every shard in place; see :meth:`Engine.deflate`."""
-        self._norm2 = float(self._kernels.deflate(self._R, self._U, self._context.V).sum())
+        self.norm2 = float(self._kernels.deflate(self._R, self._U, self._context.V).sum())
+        self.nnz = self._R.nnz
         # Not kept while the next level starts: both are as large as a level.
         del self._U, self._accepted_U, self._context
 
     def replay(self, U: NDArray[Any], V: NDArray[Any]) -> None:
-        """Start a level and end it with these factors; see :meth:`Engine.replay`."""
         self.start_level(V)
         self._U[:, : U.shape[1]] = U
         self.deflate()
 
 
+def open_engine(engine: object, components: int, recall: Recall, threads: int | None) -> LocalEngine:  # noqa: ARG001
+    """Return the engine of this machine."""
+    return LocalEngine(get_kernels(threads=threads))
+
+
 def squared_norm(data: NDArray[Any], chunk: int = 1 << 20) -> float:
     """Return the sum of squares in float64."""
     # In chunks, so that the float64 copy stays small compared with the data.
-    return sum(
-        float(np.square(data[at : at + chunk], dtype=np.float64).sum()) for at in range(0, len(data), chunk)
-    )
+    return sum(float(np.square(data[at : at + chunk], dtype=np.float64).sum()) for at in range(0, len(data), chunk))

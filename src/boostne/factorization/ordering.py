@@ -69,10 +69,7 @@ def by_community(graph: Graph, kernels: Kernels) -> ReorderedGraph:
         A.data.astype(np.float32, copy=False) if graph.weighted else None,
     )
     communities = kernels.communities(
-        arrays,
-        max_size=MAX_COMMUNITY,
-        max_rounds=MAX_ROUNDS,
-        tolerated_changes=int(CONVERGED * graph.n_nodes),
+        arrays, max_size=MAX_COMMUNITY, max_rounds=MAX_ROUNDS, tolerated_changes=int(CONVERGED * graph.n_nodes)
     )
     order = np.argsort(communities, kind="stable")
     inverse = np.empty_like(order)

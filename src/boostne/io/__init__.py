@@ -1,4 +1,4 @@
-"""Files in, files out: graphs, labels and embeddings are read and written here."""
+"""Readers and writers of graphs, labels and embeddings."""
 
 from boostne.io.embeddings import read_embedding, write_embedding
 from boostne.io.graphs import read_graph

@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written under a temporary name, then renamed over the target."""
+"""Atomic writing: files are written under a temporary name, then renamed."""
 
 import os
 import secrets
@@ -8,48 +8,46 @@ from pathlib import Path
 
 from boostne.errors import ParameterError
 
-_OURS = ".boostne-"  # how names begin that are only there for a while
+_TEMPORARY_PREFIX = ".boostne-"
 
 
 def check_writable(path: str | Path) -> None:
-    """Raise a clear error when a file cannot be written at `path`; call it before hours of work.
+    """Raise an error if `path` cannot be written; call it before a long computation.
 
     Parameters
     ----------
     path : str or Path
-        The file to be written later. An existing file is left alone.
+        The file to be written later. An existing file is not changed.
 
     Raises
     ------
     ParameterError
-        When `path` is a folder or a device, or when its folder is missing, is no folder or refuses new files.
+        If `path` is a folder or a device, or if its folder does not exist, is not a folder or is not writable.
     """
     target = _resolve(path)
     folder = target.parent
     if target.exists() and not target.is_file():
         kind = "a folder" if target.is_dir() else "not a regular file"
-        raise ParameterError(f"cannot write {path}: it is {kind}; give the name of a file")
+        raise ParameterError(f"cannot write {path}: it is {kind}; specify a file")
     if not folder.exists():
         raise ParameterError(f"cannot write {path}: the folder {folder} does not exist; create it first")
     if not folder.is_dir():
         raise ParameterError(f"cannot write {path}: {folder} is not a folder")
-    # Permission bits do not tell the truth for root, read-only mounts or network drives: try it.
+    # Permission bits are unreliable for root, read-only mounts and network drives: create a file.
     probe = _temporary_name(target)
     try:
         probe.touch(exist_ok=False)
     except OSError as error:
-        raise ParameterError(
-            f"cannot write {path}: the folder {folder} does not accept new files ({error.strerror})"
-        ) from error
+        raise ParameterError(f"cannot write {path}: the folder {folder} is not writable ({error.strerror})") from error
     probe.unlink()
 
 
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary name beside `path`; on success what was written there replaces `path` in one step.
+    """Yield a temporary path in the same folder; on success it atomically replaces `path`.
 
-    On any exception, an interrupt included, the temporary file is removed and `path` stays as it was. A
-    killed process may leave a hidden ``.boostne-…`` file, never a part of a file under the final name.
+    On any exception, including KeyboardInterrupt, the temporary file is removed and `path` is not changed. A
+    killed process can leave a hidden ``.boostne-…`` file, but never a partial file at `path`.
 
     Parameters
     ----------
@@ -58,16 +56,16 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     Yields
     ------
     Path
-        A name in the same folder with the same suffix; the body of the ``with`` creates the file.
+        A path in the same folder with the same suffix, at which the body of the ``with`` creates the file.
 
     Examples
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with atomic_path(Path(folder) / "a.txt") as temporary:
-    ...         _ = temporary.write_text("whole")
+    ...         _ = temporary.write_text("complete")
     ...     (Path(folder) / "a.txt").read_text()
-    'whole'
+    'complete'
     """
     check_writable(path)
     target = _resolve(path)
@@ -78,33 +76,33 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
-    # The rename itself lives in the folder; Windows and some network drives cannot flush folders.
+    # The rename is stored in the folder; Windows and some network drives cannot flush folders.
     with suppress(OSError):
         _flush_to_disk(target.parent)
 
 
 def make_folder(folder: Path) -> str | None:
-    """Make a folder unless it is there; returns the name of a file in it that is not a leftover of ours."""
+    """Create a folder unless it exists; return the name of a file in it, ignoring temporary files, or None."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        names = sorted(path.name for path in folder.iterdir() if not path.name.startswith(_OURS))
+        names = sorted(path.name for path in folder.iterdir() if not path.name.startswith(_TEMPORARY_PREFIX))
     except OSError as error:
         raise ParameterError(f"cannot use {folder} as a folder ({error.strerror})") from error
     return names[0] if names else None
 
 
 def _resolve(path: str | Path) -> Path:
-    """Follow symbolic links, so that a link stays a link and the file behind it is replaced."""
+    """Resolve symbolic links, so that the file they point to is replaced instead of the link."""
     return Path(os.path.realpath(path))
 
 
 def _temporary_name(target: Path) -> Path:
-    # Not tempfile.mkstemp: its files are readable by their owner only, and the mode would stay.
-    return target.with_name(f"{_OURS}{secrets.token_hex(8)}{target.suffix}")
+    # Not tempfile.mkstemp, whose files only their owner can read.
+    return target.with_name(f"{_TEMPORARY_PREFIX}{secrets.token_hex(8)}{target.suffix}")
 
 
 def _flush_to_disk(path: Path) -> None:
-    # Windows flushes only handles opened for writing; folders open only for reading.
+    # Windows flushes only handles opened for writing; folders can only be opened for reading.
     flags = os.O_RDONLY if path.is_dir() else os.O_RDWR
     descriptor = os.open(path, flags)
     try:

@@ -1,4 +1,4 @@
-"""Embeddings as NumPy files: ``.npz``, and ``.npy`` with the ids and levels beside it in ``NAME.nodes.json``."""
+"""Embeddings in NumPy files: ``.npz``, and ``.npy`` with ids and levels in ``NAME.nodes.json``."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from boostne.io.embedding_ids import IdType, as_hashable, ids_from_json, ids_fro
 
 
 def write_npz(embedding: Embedding, path: Path) -> None:
-    """Write the arrays ``nodes``, ``vectors`` and ``levels``, none of them pickled."""
+    """Write the arrays ``nodes``, ``vectors`` and ``levels`` without pickling."""
     arrays: dict[str, Any] = {"vectors": embedding.vectors, "levels": embedding.levels}
     if embedding.nodes.dtype.kind == "O":  # NumPy would pickle objects
         arrays |= {"nodes": np.array(ids_to_json(embedding.nodes)), "nodes_encoding": np.array("json")}
@@ -26,58 +26,56 @@ def write_npz(embedding: Embedding, path: Path) -> None:
 
 
 def read_npz(path: Path) -> Embedding:
-    """Read the arrays ``nodes``, ``vectors`` and, where there is one, ``levels``."""
+    """Read the arrays ``nodes``, ``vectors`` and, if present, ``levels``."""
     with np.load(path, allow_pickle=False) as arrays:
         missing = {"nodes", "vectors"} - set(arrays)
         if missing:
             raise FileFormatError(
-                f"{path}: lacks the array {sorted(missing)[0]!r}; it holds {', '.join(arrays)}"
+                f"{path}: the array {sorted(missing)[0]!r} is missing; it contains {', '.join(arrays)}"
             )
         nodes = ids_from_json(arrays["nodes"].tolist()) if "nodes_encoding" in arrays else arrays["nodes"]
         return Embedding(nodes, arrays["vectors"], arrays.get("levels"))
 
 
 def write_npy(embedding: Embedding, path: Path) -> None:
-    """Write the vectors alone; :func:`write_npy_ids` must follow."""
+    """Write only the vectors; :func:`write_npy_ids` must follow."""
     with path.open("wb") as file:
         np.save(file, embedding.vectors)
 
 
 def write_npy_ids(embedding: Embedding, path: Path, vectors: Path) -> None:
-    """Write ids and levels beside `path`, with the checksum of the file `vectors` that they belong to."""
+    """Write ids and levels next to `path`, with the checksum of the file `vectors`."""
     content = {
         "nodes": [json.loads(text) for text in ids_to_json(embedding.nodes)],
         "levels": embedding.levels.tolist(),
         "sha256": _sha256(vectors),
     }
-    with atomic_path(_companion(path)) as temporary:
+    with atomic_path(_ids_path(path)) as temporary:
         temporary.write_text(json.dumps(content), encoding="utf-8")
 
 
 def read_npy(path: Path, ids: str | Path | Iterable[Any] | None, id_type: IdType) -> Embedding:
-    """Read vectors, and their ids from the caller, from a text file or from ``NAME.nodes.json``."""
+    """Read vectors; their ids are given, in a text file, or in ``NAME.nodes.json``."""
     vectors = np.load(path, allow_pickle=False)
     if isinstance(ids, str | Path):
         lines = Path(ids).read_text(encoding="utf-8").removesuffix("\n").split("\n")
         return Embedding(ids_from_text(lines, id_type), vectors)
     if ids is not None:
         return Embedding(ids, vectors)
-    companion = _companion(path)
-    if not companion.is_file():
-        raise FileFormatError(f"{path}: the ids file {companion.name} is not beside it; pass ids=")
-    content = json.loads(companion.read_text(encoding="utf-8"))
+    ids_path = _ids_path(path)
+    if not ids_path.is_file():
+        raise FileFormatError(f"{path}: the file with its ids, {ids_path.name}, is missing; pass ids=")
+    content = json.loads(ids_path.read_text(encoding="utf-8"))
     if not isinstance(content, dict) or not {"nodes", "levels", "sha256"} <= content.keys():
-        raise FileFormatError(
-            f"{companion}: must be an object with nodes, levels and sha256; if it is not, pass ids="
-        )
+        raise FileFormatError(f"{ids_path}: must be a JSON object with nodes, levels and sha256; otherwise pass ids=")
     if content["sha256"] != _sha256(path):
         raise FileFormatError(
-            f"{companion}: belongs to other vectors than {path.name}; if it fits, pass ids="
+            f"{ids_path}: its checksum does not match {path.name}; if the ids are right, pass them with ids="
         )
     return Embedding([as_hashable(node) for node in content["nodes"]], vectors, content["levels"])
 
 
-def _companion(path: Path) -> Path:
+def _ids_path(path: Path) -> Path:
     return path.with_suffix(".nodes.json")
 
 

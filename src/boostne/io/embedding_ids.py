@@ -1,4 +1,4 @@
-"""Node ids in the files of embeddings: what each format can hold, and how it is written and typed."""
+"""Node ids in embedding files: encoding, decoding, and the ids that each format supports."""
 
 import json
 import re
@@ -18,54 +18,52 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def ids_to_json(nodes: NDArray[Any]) -> list[str]:
-    """Write ids of mixed types as JSON; a tuple becomes an array."""
+    """Encode each id as JSON; a tuple becomes an array."""
     try:
         return [json.dumps(node) for node in nodes.tolist()]
     except TypeError as error:
-        raise ParameterError(
-            f"a node id must be made of integers, strings and tuples to be saved: {error}"
-        ) from error
+        raise ParameterError(f"only node ids made of integers, strings and tuples can be saved: {error}") from error
 
 
 def ids_from_json(encoded: Iterable[str]) -> NDArray[Any]:
-    """Read what :func:`ids_to_json` wrote."""
+    """Decode ids encoded by :func:`ids_to_json`."""
     return as_ids(as_hashable(json.loads(text)) for text in encoded)
 
 
 def as_hashable(value: Any) -> Any:
-    """Turn the arrays of JSON, at any depth, into tuples."""
+    """Convert the arrays of JSON, at any depth, to tuples."""
     return tuple(as_hashable(each) for each in value) if isinstance(value, list) else value
 
 
 def check_utf8_ids(embedding: Embedding, suffix: str) -> None:
-    """Refuse strings that UTF-8 cannot hold; ids of mixed types are written as JSON, which escapes them."""
+    """Raise for strings that UTF-8 cannot encode; in ids of mixed types, JSON escapes them."""
     if embedding.nodes.dtype.kind != "U":
         return
     for node in embedding.nodes.tolist():
         if _SURROGATE.search(node):
             raise ParameterError(
-                f"the node id {node!r} holds half a character (a lone surrogate), which {suffix} files cannot "
-                "hold; save as .npz or .npy, or change the id"
+                f"the node id {node!r} contains a lone surrogate, which {suffix} files cannot store; "
+                "save as .npz or .npy, or change the id"
             )
 
 
 def check_text_ids(embedding: Embedding, suffix: str) -> None:
-    """Refuse ids of mixed types, and warn where strings would come back as integers."""
+    """Raise for ids of mixed types; warn if strings would be read back as integers."""
     nodes = embedding.nodes
     if nodes.dtype.kind == "O":
         raise ParameterError(
-            f"{suffix} files hold ids that are all integers or all strings; save as .npz or .parquet"
+            f"{suffix} files require ids that are all integers or all strings; save as .npz or .parquet"
         )
     if nodes.dtype.kind == "U" and len(nodes) and parse_ids(nodes.tolist()).dtype.kind == "i":
         warnings.warn(
-            f"these string ids look like integers ({format_ids(nodes)}), and {suffix} files have no types: "
+            f"these string ids look like integers ({format_ids(nodes)}), and {suffix} files do not store types: "
             'read the file with read_embedding(path, id_type="str"), or save as .npz or .parquet',
             stacklevel=3,
         )
 
 
 def ids_from_text(texts: list[str], id_type: IdType) -> NDArray[Any]:
-    """Give ids read from text the type that the caller asks for; see :func:`boostne.node_ids.parse_ids` for "auto"."""
+    """Convert ids read from text to the given type; for "auto" see :func:`boostne.node_ids.parse_ids`."""
     if id_type == "auto":
         return parse_ids(texts)
     return as_ids(texts if id_type == "str" else [int(text) for text in texts])

@@ -1,53 +1,68 @@
-"""Opening files, and saying which file was at fault."""
+"""Opening files, and the formats, options and errors shared by all readers."""
 
 import gzip
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, Generic, NamedTuple, TypeVar, cast
 
 from boostne.errors import BoostneError, FileFormatError, GraphError, ParameterError
 
+Content = TypeVar("Content")
+
+
+class FileFormat(NamedTuple, Generic[Content]):
+    """The reader of a file format and the names of the options that it accepts."""
+
+    reader: Callable[..., Content]
+    options: tuple[str, ...]
+
+    def read(self, path: Path, format_name: str, options: dict[str, Any], **arguments: Any) -> Content:
+        """Read a file; raise for options that are not None and that the format does not accept.
+
+        Parameters
+        ----------
+        path
+            The file.
+        format_name
+            Name of the format, for error messages.
+        options
+            Options that only some formats accept.
+        **arguments
+            Arguments that all formats accept.
+        """
+        for name, value in options.items():
+            if name not in self.options and value is not None:
+                raise ParameterError(f"{path}: {name}= does not apply to format {format_name!r}")
+        with errors_naming(path, format_name):
+            return self.reader(path, **arguments, **{name: options[name] for name in self.options})
+
 
 def open_binary(path: Path) -> IO[bytes]:
-    """Open a file for reading bytes; one that ends in ``.gz`` is decompressed on the way."""
+    """Open a file for reading bytes; a ``.gz`` file is decompressed."""
     if path.suffix.lower() == ".gz":
         return cast(IO[bytes], gzip.open(path, "rb"))
     return path.open("rb")
 
 
-def suffix_of(path: Path) -> str:
-    """Return the suffix that tells the format, in lower case and without ``.gz``.
+def format_suffix(path: Path) -> str:
+    """Return the suffix that identifies the format: in lower case and without ``.gz``.
 
     Examples
     --------
-    >>> suffix_of(Path("edges.CSV.gz"))
+    >>> format_suffix(Path("edges.CSV.gz"))
     '.csv'
     """
     name = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     return name.suffix.lower()
 
 
-def own_options(format_name: str, accepted: Collection[str], given: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that a format takes; one that is given but not taken is an error.
-
-    Examples
-    --------
-    >>> own_options("mat", ["variable"], {"variable": "A", "header": None})
-    {'variable': 'A'}
-    """
-    for name, value in given.items():
-        if name not in accepted and value is not None:
-            raise ParameterError(f"{name}= has no meaning for format {format_name!r}")
-    return {name: given[name] for name in accepted}
-
-
 @contextmanager
-def reading(path: Path, format_name: str) -> Iterator[None]:
-    """Turn whatever a parser raises into an error that names the file.
+def errors_naming(path: Path, format_name: str) -> Iterator[None]:
+    """Convert any exception of a parser to an error that names the file.
 
-    Parsers raise anything from KeyError to zlib.error on a damaged file; what the operating system has to say
-    (no such file, no permission) stays as it is.
+    Parsers raise anything from KeyError to zlib.error on damaged files. Errors of the operating system, such as a
+    missing file, are not changed.
     """
     try:
         yield
@@ -60,21 +75,5 @@ def reading(path: Path, format_name: str) -> Iterator[None]:
             raise
         reason = str(error).strip().split("\n")[0] or type(error).__name__
         raise FileFormatError(
-            f"{path}: cannot be read as {format_name}: {reason}; "
-            "the file is damaged, or of another format: see format="
+            f"{path}: cannot be read as {format_name}: {reason}; the file is damaged, or in another format: see format="
         ) from error
-
-
-def describe(variables: dict[str, Any]) -> str:
-    """List named arrays with their shapes, for a message.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> describe({"x": np.zeros((2, 3))})
-    "'x' (2 × 3)"
-    """
-    return ", ".join(
-        f"{name!r} ({' × '.join(map(str, getattr(value, 'shape', ()))) or type(value).__name__})"
-        for name, value in variables.items()
-    )

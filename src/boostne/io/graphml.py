@@ -1,45 +1,40 @@
-"""GraphML and GML, through networkx."""
+"""Reading GraphML and GML files with networkx."""
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from boostne.errors import BoostneError
-from boostne.graph import Duplicates, Graph, SelfLoops
-from boostne.interop import Weight, as_graph
+from boostne.graph import Graph
+from boostne.interop import EdgeOptions, Weight, as_graph
 from boostne.io.files import open_binary
 from boostne.node_ids import as_ids, parse_ids
 
 
-def read_graphml(
-    path: Path, *, directed: bool | None, weight: Weight, duplicates: Duplicates, self_loops: SelfLoops
-) -> Graph:
-    """Read a GraphML file; ids that are all integers become integers, as in other text formats."""
+def read_graphml(path: Path, *, weight: Weight, **options: Unpack[EdgeOptions]) -> Graph:
+    """Read a GraphML file; ids become integers if all are canonical integers, as in other text formats."""
     with open_binary(path) as stream:
-        content = _networkx().read_graphml(stream)
-    graph = as_graph(content, directed=directed, weight=weight, duplicates=duplicates, self_loops=self_loops)
-    return _named(graph, list(content))
+        content = _import_networkx().read_graphml(stream)
+    return _with_ids(as_graph(content, weight=weight, **options), list(content))
 
 
-def read_gml(
-    path: Path, *, directed: bool | None, weight: Weight, duplicates: Duplicates, self_loops: SelfLoops
-) -> Graph:
-    """Read a GML file; the nodes' labels are their ids where all have one."""
+def read_gml(path: Path, *, weight: Weight, **options: Unpack[EdgeOptions]) -> Graph:
+    """Read a GML file; the labels of the nodes are their ids if all nodes have one."""
     with open_binary(path) as stream:
-        content = _networkx().read_gml(stream, label=None)
-    graph = as_graph(content, directed=directed, weight=weight, duplicates=duplicates, self_loops=self_loops)
+        content = _import_networkx().read_gml(stream, label=None)
     labels = [label for _, label in content.nodes(data="label")]
-    return _named(graph, list(content) if None in labels else labels)
+    ids = list(content) if None in labels else labels
+    return _with_ids(as_graph(content, weight=weight, **options), ids)
 
 
-def _named(graph: Graph, ids: list[Any]) -> Graph:
+def _with_ids(graph: Graph, ids: list[Any]) -> Graph:
     text = all(isinstance(item, str) for item in ids)
     return replace(graph, nodes=parse_ids(ids) if text else as_ids(ids))
 
 
-def _networkx() -> Any:
+def _import_networkx() -> Any:
     try:
         import networkx
     except ImportError:
-        raise BoostneError('GraphML and GML need networkx: pip install "boostne[io]"') from None
+        raise BoostneError('GraphML and GML files require networkx: pip install "boostne[io]"') from None
     return networkx

@@ -1,35 +1,28 @@
-"""One function that reads a graph from any file."""
+"""Reading graphs from files of all supported formats."""
 
-from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from boostne.graph import Duplicates, Graph, SelfLoops
+from boostne.io.edge_tables import read_edge_table
 from boostne.io.edgelist import Column, read_adjlist, read_edgelist
-from boostne.io.files import own_options, reading, suffix_of
+from boostne.io.files import FileFormat, format_suffix
 from boostne.io.graphml import read_gml, read_graphml
-from boostne.io.matrices import read_mat, read_mtx, read_npz
-from boostne.io.tables import read_parquet
+from boostne.io.matrix_files import read_mat, read_mtx, read_scipy_npz
 from boostne.validation import check_choice
 
-
-class _Format(NamedTuple):
-    read: Callable[..., Graph]
-    options: tuple[str, ...]
-
-
-_EDGELIST = _Format(read_edgelist, ("delimiter", "comments", "header", "source", "target", "weight"))
-_FORMATS = {
+_EDGELIST = FileFormat(read_edgelist, ("delimiter", "comments", "header", "source", "target", "weight"))
+_FORMATS: dict[str, FileFormat[Graph]] = {
     "edgelist": _EDGELIST,
     "csv": _EDGELIST,
-    "adjlist": _Format(read_adjlist, ("delimiter", "comments")),
-    "mtx": _Format(read_mtx, ()),
-    "mat": _Format(read_mat, ("variable",)),
-    "npz": _Format(read_npz, ()),
-    "parquet": _Format(read_parquet, ("source", "target", "weight")),
-    "graphml": _Format(read_graphml, ("weight",)),
-    "gml": _Format(read_gml, ("weight",)),
+    "adjlist": FileFormat(read_adjlist, ("delimiter", "comments")),
+    "mtx": FileFormat(read_mtx, ()),
+    "mat": FileFormat(read_mat, ("variable",)),
+    "npz": FileFormat(read_scipy_npz, ()),
+    "parquet": FileFormat(read_edge_table, ("source", "target", "weight")),
+    "graphml": FileFormat(read_graphml, ("weight",)),
+    "gml": FileFormat(read_gml, ("weight",)),
 }
 _SUFFIXES = {".pq": "parquet"} | {f".{name}": name for name in _FORMATS}
 
@@ -37,7 +30,7 @@ _SUFFIXES = {".pq": "parquet"} | {f".{name}": name for name in _FORMATS}
 def read_graph(
     path: str | PathLike[str],
     *,
-    format: str | None = None,  # noqa: A002 (the word users know)
+    format: str | None = None,  # noqa: A002 (the usual name)
     directed: bool | None = None,
     delimiter: str | None = None,
     comments: str | None = None,
@@ -54,45 +47,44 @@ def read_graph(
     Parameters
     ----------
     path
-        The file; ``.gz`` at the end of its name means compressed.
+        The file; it is decompressed if its name ends in ``.gz``.
     format
-        ``"edgelist"`` (or ``"csv"``): an edge per line, ``u v`` or ``u v weight``, or a table with named
+        ``"edgelist"`` (or ``"csv"``): one edge per line, ``u v`` or ``u v weight``, or a table with named
         columns; ``"adjlist"``: ``u v1 v2 …``; ``"mtx"``, ``"mat"``, ``"npz"`` (SciPy's): adjacency matrices,
-        whose rows are nodes 0, 1, …; ``"parquet"``: a table; ``"graphml"``, ``"gml"``. None goes by the
-        suffix; one that is not known means an edge list.
+        whose rows are nodes 0, 1, …; ``"parquet"``: a table; ``"graphml"``, ``"gml"``. By default the suffix
+        determines the format; unknown suffixes mean an edge list.
     directed
-        None follows the file: matrices are undirected when symmetric, GraphML and GML say it themselves, edge
-        lists and tables are undirected. False on a file that has a direction is an error.
+        By default matrices are undirected if symmetric, GraphML and GML files have a direction, and edge lists
+        and tables are undirected. False raises an error for a directed file.
     delimiter
-        Between the fields of a line; a space stands for any run of spaces and tabs. None finds out: tab,
-        semicolon, comma or spaces.
+        Separator of fields; a space stands for any run of spaces and tabs. By default tab, semicolon, comma or
+        spaces are detected.
     comments
-        A line that begins with one of these characters is a comment; ``"#%"`` where not given, ``""`` for no
+        Lines that begin with one of these characters are comments. By default ``"#%"``; ``""`` means no
         comments.
     header
-        Whether the first line names the columns. None finds out.
+        Whether the first line contains column names. Detected by default.
     source, target, weight
-        Columns by name, or by place counted from 0. Where not given: ``source, target``, ``src, dst``,
-        ``from, to``, ``u, v`` or the first two, and ``weight`` or the third of three. ``weight=False`` reads
-        the edges without weights.
+        Columns by name or by position, starting at 0. By default ``source, target``, ``src, dst``, ``from, to``,
+        ``u, v`` or the first two, and ``weight`` or the third of three. ``weight=False`` ignores weights.
     variable
-        The variable of a MATLAB file. Where not given: ``network``, ``A``, ``adj``, ``adjacency``, ``graph``
-        or ``W``, or else the only square sparse one.
+        The variable of a MATLAB file. By default ``network``, ``A``, ``adj``, ``adjacency``, ``graph`` or ``W``,
+        or else the only square sparse matrix.
     duplicates
-        ``"once"`` keeps an edge listed several times (for an undirected graph, in either direction) once,
+        ``"once"`` keeps an edge that is listed several times (for an undirected graph, in either direction) once,
         with its largest weight; ``"sum"`` adds the weights.
     self_loops
-        ``"drop"`` leaves them out and logs their number; their nodes stay. ``"keep"`` keeps them.
+        ``"drop"`` removes self-loops, but not their nodes, and logs their number; ``"keep"`` keeps them.
 
     Returns
     -------
     Graph
-        Ids are integers where all are written as plain integers, strings otherwise.
+        Ids are integers if all are canonical integers (``7``, but not ``007``), and strings otherwise.
 
     Raises
     ------
     FileFormatError
-        With the file and, for text, the line.
+        The message names the file and, for text, the line.
 
     Examples
     --------
@@ -105,7 +97,7 @@ def read_graph(
     Graph(3 nodes, 2 edges, undirected, weighted)
     """
     path = Path(path)
-    name = format or _SUFFIXES.get(suffix_of(path), "edgelist")
+    name = format or _SUFFIXES.get(format_suffix(path), "edgelist")
     check_choice("format", name, _FORMATS)
     options = {
         "delimiter": delimiter,
@@ -116,12 +108,4 @@ def read_graph(
         "weight": weight,
         "variable": variable,
     }
-    chosen = _FORMATS[name]
-    with reading(path, name):
-        return chosen.read(
-            path,
-            directed=directed,
-            duplicates=duplicates,
-            self_loops=self_loops,
-            **own_options(name, chosen.options, options),
-        )
+    return _FORMATS[name].read(path, name, options, directed=directed, duplicates=duplicates, self_loops=self_loops)

@@ -1,4 +1,4 @@
-"""An embedding as a folder of Parquet files, each with some rows: what the workers of a cluster write."""
+"""Embeddings in a folder of Parquet files, each written by one worker of a cluster."""
 
 import shutil
 from collections.abc import Iterator
@@ -9,41 +9,41 @@ from boostne.errors import FileFormatError, ParameterError
 from boostne.io.atomic import check_writable, make_folder
 
 _PATTERN = "part-*.parquet"
-_LEVELS = ".boostne-levels"
+_TEMPORARY = ".boostne-levels"
 
 
 def part_path(folder: Path, number: int) -> Path:
-    """Return the name of a part, counted from 0; names sort as the rows do."""
+    """Return the path of a part, numbered from 0; paths sort in the order of the rows."""
     return folder / f"part-{number:05d}.parquet"
 
 
 def part_paths(folder: Path) -> list[Path]:
-    """Return the parts of a folder, in order."""
+    """Return the paths of the parts in a folder, sorted."""
     found = sorted(folder.glob(_PATTERN))
     if not found:
-        raise FileFormatError(f"{folder}: a folder without {_PATTERN}, so not an embedding in parts")
+        raise FileFormatError(f"{folder}: a folder without {_PATTERN} files is not an embedding")
     return found
 
 
 @contextmanager
 def parts_folder(folder: str | Path) -> Iterator[tuple[Path, Path]]:
-    """Give an empty folder for parts, and one inside for what is kept until they are written.
+    """Yield an empty folder for parts and a temporary folder inside it.
 
-    The inner one goes in any case, and on failure so do the parts.
+    The temporary folder is always removed at the end; the parts are removed on failure.
     """
     parts = Path(folder)
     found = make_folder(parts)
     if found is not None:
-        raise ParameterError(f"{folder} is not empty (found {found!r}); give a new or empty folder")
+        raise ParameterError(f"{folder} is not empty (found {found!r}); use a new or empty folder")
     check_writable(part_path(parts, 0))
-    levels = parts / _LEVELS
-    shutil.rmtree(levels, ignore_errors=True)  # of a run that was killed
-    levels.mkdir()
+    temporary = parts / _TEMPORARY
+    shutil.rmtree(temporary, ignore_errors=True)  # left by a killed run
+    temporary.mkdir()
     try:
-        yield parts, levels
+        yield parts, temporary
     except BaseException:
         for path in parts.glob(_PATTERN):
             path.unlink()
         raise
     finally:
-        shutil.rmtree(levels, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)

@@ -42,9 +42,7 @@ def get_kernels(name: str | None = None, threads: int | None = None) -> Kernels:
     path = library.find_library(list(__path__))
     if path is None:
         if name is not None:
-            raise ParameterError(
-                f"kernels {name!r} require the compiled library, which this installation lacks"
-            )
+            raise ParameterError(f"kernels {name!r} require the compiled library, which this installation lacks")
         warnings.warn(
             "boostne was installed without its compiled kernels and falls back to NumPy: results are the same up to "
             "rounding, but 5 to 20 times slower, and much slower for LINE, DeepWalk and Node2Vec. To fix this, "

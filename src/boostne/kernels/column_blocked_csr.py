@@ -80,12 +80,11 @@ class ColumnBlockedCSR(Shards):
         rows = np.concatenate([*firsts, cuts[-1:]]).astype(np.int64)
         starts = np.empty((len(rows) - 1, -(-matrix.shape[1] >> bits) + 1), np.int64)
         columns = matrix.indices.astype(np.int32, copy=False)
-        kernels.stripe(indptr, columns, matrix.data, rows, starts, bits)
         blocks = np.concatenate([[0], np.cumsum(counts)])
-        packed_indices = columns.view(np.uint32)
-        return cls(
-            cuts, matrix.data, matrix.shape[1], first_shard, blocks, rows, starts, packed_indices, bits
-        )
+        unpacked = columns.view(np.uint32)
+        R = cls(cuts, matrix.data, matrix.shape[1], first_shard, blocks, rows, starts, unpacked, bits)
+        kernels.stripe(indptr, R)
+        return R
 
     @property
     def n_strips(self) -> int:
@@ -126,11 +125,7 @@ Residual = ShardedCSR | ColumnBlockedCSR
 
 
 def as_residual(
-    matrix: sparse.csr_array,
-    kernels: "Kernels",
-    *,
-    cuts: NDArray[np.int64] | None = None,
-    first_shard: int = 0,
+    matrix: sparse.csr_array, kernels: "Kernels", *, cuts: NDArray[np.int64] | None = None, first_shard: int = 0
 ) -> Residual:
     """Convert a CSR matrix, reusing its arrays, to the layout that is fastest for its number of columns."""
     if matrix.shape[1] < COLUMN_BLOCKED_FROM:

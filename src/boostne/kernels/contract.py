@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.kernels.column_blocked_csr import Residual
-from boostne.kernels.csr_graph import CSRGraph, TransitionGraph
+from boostne.kernels.column_blocked_csr import ColumnBlockedCSR, Residual
+from boostne.kernels.csr_graph import CSRGraph, TransitionGraph, WalkGraph
 from boostne.kernels.push_graph import PushGraph
 from boostne.kernels.sharded_csr import ShardedCSR
 from boostne.kernels.skipgram import Edges, SkipGram
@@ -16,8 +16,11 @@ from boostne.kernels.tree_reduction import PartialSum
 # A component is dead if its squared norm is at most this fraction of the largest one.
 DEAD_COMPONENT = 1e-12
 
-SparseRows = list[tuple[NDArray[np.int32], NDArray[Any]]]  # indices and values of each row
-PushedRows = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[np.float64]]
+Array = NDArray[Any]  # float32 or float64
+DoubleArray = NDArray[np.float64]
+IndexArray = NDArray[np.int32]
+SparseRows = list[tuple[IndexArray, Array]]  # indices and values of each row
+PushedRows = tuple[NDArray[np.int64], IndexArray, Array, DoubleArray]  # counts, columns, values, dropped mass
 
 
 class Kernels(ABC):
@@ -38,25 +41,17 @@ class Kernels(ABC):
     threads: int
 
     @abstractmethod
-    def stripe(
-        self,
-        indptr: NDArray[np.int64],
-        columns: NDArray[np.int32],
-        data: NDArray[Any],
-        rows: NDArray[np.int64],
-        starts: NDArray[np.int64],
-        bits: int,
-    ) -> None:
-        """Sort the entries of each block of rows by strips of ``2**bits`` columns, in place and stably.
+    def stripe(self, indptr: NDArray[np.int64], R: ColumnBlockedCSR) -> None:
+        """Sort the entries of each block of R by strips, in place and stably.
 
-        ``columns`` is overwritten with packed indices and ``starts`` is filled; see
-        :class:`boostne.kernels.column_blocked_csr.ColumnBlockedCSR`.
+        On entry, they are in CSR order with row pointers ``indptr``, and ``R.packed_indices`` holds their columns.
+        Also fills ``R.starts``.
         """
 
     @abstractmethod
     def sweep(
-        self, R: Residual, V: NDArray[Any], gram_v: NDArray[np.float64], U: NDArray[Any], *, inner: int
-    ) -> tuple[list[PartialSum], NDArray[np.float64]]:
+        self, R: Residual, V: Array, gram_v: DoubleArray, U: Array, *, inner: int
+    ) -> tuple[list[PartialSum], DoubleArray]:
         """Fused pass over the residual: for each row i, ``p = R_i V``, then ``inner`` HALS sweeps of ``U_i``.
 
         U is updated in place. Returns ``C = R^T U`` for the new U as partial sums, to be added by
@@ -64,42 +59,32 @@ class Kernels(ABC):
         """
 
     @abstractmethod
-    def hals(
-        self, V: NDArray[Any], C: NDArray[Any], gram_u: NDArray[np.float64], *, inner: int
-    ) -> tuple[NDArray[np.float64], float]:
+    def hals(self, V: Array, C: Array, gram_u: DoubleArray, *, inner: int) -> tuple[DoubleArray, float]:
         """Run ``inner`` HALS sweeps on V in place, given ``C = R^T U`` and ``U^T U``.
 
         Returns ``V^T V`` and ``<C, V>``.
         """
 
     @abstractmethod
-    def extrapolate(self, V: NDArray[Any], W: NDArray[Any], step: float) -> NDArray[np.float64]:
+    def extrapolate(self, V: Array, W: Array, step: float) -> DoubleArray:
         """Replace W by ``max(V + step (V - W), 0)`` and return ``W^T W``."""
 
     @abstractmethod
-    def deflate(self, R: Residual, U: NDArray[Any], V: NDArray[Any]) -> NDArray[np.float64]:
+    def deflate(self, R: Residual, U: Array, V: Array) -> DoubleArray:
         """Replace R by ``max(R - U V^T, 0)`` on its sparsity pattern, dropping entries that became 0.
 
         Returns the squared norm of each shard.
         """
 
     @abstractmethod
-    def walk_columns(
-        self, graph: TransitionGraph, scale: NDArray[Any], window: int, columns: range
-    ) -> SparseRows:
+    def walk_columns(self, graph: TransitionGraph, scale: Array, window: int, columns: range) -> SparseRows:
         """Columns of ``log max(scale_c (S + S^2 + … + S^window)_{ic}, 1)``, by Horner's rule.
 
         Returns for each column the rows of its positive entries, ascending, and their values.
         """
 
     @abstractmethod
-    def step_rows(
-        self,
-        graph: TransitionGraph,
-        scales: tuple[NDArray[Any], NDArray[Any]],
-        steps: int,
-        rows: range,
-    ) -> SparseRows:
+    def step_rows(self, graph: TransitionGraph, scales: tuple[Array, Array], steps: int, rows: range) -> SparseRows:
         """Rows of ``log max(a_i (S^steps)_{ji} b_j, 1)``, where ``scales`` is ``(a, b)``.
 
         A is symmetric, so ``(S^p)_ij = d_j / d_i (S^p)_ji`` and a row is computed from a column. Returns for each
@@ -119,9 +104,7 @@ class Kernels(ABC):
         """
 
     @abstractmethod
-    def communities(
-        self, graph: CSRGraph, *, max_size: int, max_rounds: int, tolerated_changes: int
-    ) -> NDArray[np.int32]:
+    def communities(self, graph: CSRGraph, *, max_size: int, max_rounds: int, tolerated_changes: int) -> IndexArray:
         """Label the community of each node, by sequential label propagation.
 
         Each node starts with its own label. In each round nodes are visited in order and adopt the label with the
@@ -132,18 +115,8 @@ class Kernels(ABC):
 
     @abstractmethod
     def random_walks(
-        self,
-        indptr: NDArray[np.int64],
-        indices: NDArray[np.int32],
-        cumulative: NDArray[np.float64] | None,
-        starts: NDArray[np.int32],
-        length: int,
-        *,
-        p: float = 1.0,
-        q: float = 1.0,
-        seed: int = 0,
-        first: int = 0,
-    ) -> NDArray[np.int32]:
+        self, graph: WalkGraph, starts: IndexArray, length: int, *, p: float, q: float, seed: int, first: int
+    ) -> IndexArray:
         """Random walks with node2vec's return parameter p and in-out parameter q.
 
         A walk that moved from t to v continues to x with probability proportional to the weight of (v, x), times
@@ -152,10 +125,8 @@ class Kernels(ABC):
 
         Parameters
         ----------
-        indptr, indices
-            Adjacency matrix in CSR format, with sorted indices.
-        cumulative
-            Cumulative sums of the weights within each row; None if all weights are 1.
+        graph
+            May be directed.
         starts
             First node of each walk.
         length
@@ -176,13 +147,7 @@ class Kernels(ABC):
 
     @abstractmethod
     def train_walks(
-        self,
-        model: SkipGram,
-        walks: NDArray[np.int32],
-        *,
-        window: int,
-        rates: tuple[float, float],
-        seed: int,
+        self, model: SkipGram, walks: IndexArray, *, window: int, rates: tuple[float, float], seed: int
     ) -> None:
         """Train a skip-gram model on walks, given as rows padded with -1.
 
@@ -197,9 +162,9 @@ class Kernels(ABC):
         """Train a skip-gram model on ``samples`` edges drawn by weight: source as input, target as output."""
 
     @abstractmethod
-    def product(self, R: ShardedCSR, V: NDArray[np.float64]) -> NDArray[np.float64]:
+    def product(self, R: ShardedCSR, V: DoubleArray) -> DoubleArray:
         """Return ``R V`` for a dense block V; a float32 R is converted to float64 entry by entry."""
 
     @abstractmethod
-    def gram_product(self, R: ShardedCSR, V: NDArray[np.float64]) -> NDArray[np.float64]:
+    def gram_product(self, R: ShardedCSR, V: DoubleArray) -> DoubleArray:
         """Return ``R^T R V`` for a dense block V, summed shard by shard."""

@@ -45,3 +45,20 @@ class TransitionGraph(CSRGraph):
     """
 
     inverse_degree: NDArray[Any]
+
+
+@dataclass(frozen=True)
+class WalkGraph:
+    """A graph as random walks read it.
+
+    Attributes
+    ----------
+    indptr, indices : ndarray of int64 and int32
+        The neighbors of node i, in ascending order, are ``indices[indptr[i]:indptr[i + 1]]``.
+    cumulative : ndarray of float64 or None
+        Cumulative sums of the edge weights within each row; None if all weights are 1.
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    cumulative: NDArray[np.float64] | None

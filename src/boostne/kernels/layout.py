@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 ALIGNMENT = 64  # bytes in a cache line
-BLOCK_COLUMNS = 16  # columns of X computed together: kBlockColumns in row_kernels.h
+BLOCK_COLUMNS = 16  # columns of X computed together: kBlockColumns in walk_kernels.h
 NARROW_WIDTH = 8  # padded width of a factor with at most 8 components: kPad in row_kernels.h
 WIDE_WIDTH = 16  # wider factors are padded to a multiple of this: one cache line of float32
 

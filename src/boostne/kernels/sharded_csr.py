@@ -98,12 +98,7 @@ class ShardedCSR(Shards):
 
     @classmethod
     def from_csr(
-        cls,
-        matrix: sparse.csr_array,
-        *,
-        copy: bool = True,
-        cuts: NDArray[np.int64] | None = None,
-        first_shard: int = 0,
+        cls, matrix: sparse.csr_array, *, copy: bool = True, cuts: NDArray[np.int64] | None = None, first_shard: int = 0
     ) -> "ShardedCSR":
         """Split a CSR matrix into shards; with ``copy=False`` its arrays are reused and will be overwritten.
 

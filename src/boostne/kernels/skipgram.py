@@ -38,9 +38,7 @@ class AliasTable:
         taker; a giver that has given away more than its surplus is in turn served by the next giver.
         """
         relative = np.asarray(weights, np.float64) * (len(weights) / np.sum(weights, dtype=np.float64))
-        rich = relative >= min(
-            1.0, relative.max()
-        )  # at least one, even if rounding leaves all below the mean
+        rich = relative >= min(1.0, relative.max())  # at least one, even if rounding leaves all below the mean
         givers, takers = np.flatnonzero(rich), np.flatnonzero(~rich)
         surplus, deficit = np.cumsum(relative[givers] - 1), np.cumsum(1 - relative[takers])
         alias = np.arange(len(relative), dtype=np.int32)
@@ -128,9 +126,7 @@ class SkipGram:
     negative: int
 
     @classmethod
-    def start(
-        cls, noise: Noise, dimensions: int, *, negative: int, shared: bool = False, seed: int
-    ) -> "SkipGram":
+    def start(cls, noise: Noise, dimensions: int, *, negative: int, shared: bool = False, seed: int) -> "SkipGram":
         """Initialize a model like gensim: vectors uniform in [-1/d, 1/d), contexts zero.
 
         Parameters

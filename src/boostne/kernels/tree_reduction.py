@@ -46,9 +46,7 @@ def merge_partials(left: list[PartialSum], right: list[PartialSum]) -> list[Part
     merged: list[PartialSum] = []
     for partial in [*left, *right]:
         node = partial
-        while (
-            node.index % 2 and merged and (merged[-1].level, merged[-1].index) == (node.level, node.index - 1)
-        ):
+        while node.index % 2 and merged and (merged[-1].level, merged[-1].index) == (node.level, node.index - 1):
             node = PartialSum(node.level + 1, node.index // 2, merged.pop().sum + node.sum)
         merged.append(node)
     return merged

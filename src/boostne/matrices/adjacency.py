@@ -15,7 +15,6 @@ class AdjacencyMatrix(SparseMatrix):
     """``X = A``: the weights of the edges."""
 
     def build(self, graph: Graph) -> sparse.csr_array:
-        """Return a copy of A."""
         return graph.adjacency.copy()
 
 
@@ -23,7 +22,6 @@ class NormalizedAdjacencyMatrix(SparseMatrix):
     """``X = D^-1/2 A D^-1/2``."""
 
     def build(self, graph: Graph) -> sparse.csr_array:
-        """Return ``D^-1/2 A D^-1/2``."""
         return normalized_adjacency(graph)
 
 

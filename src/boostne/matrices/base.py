@@ -70,9 +70,8 @@ class ConnectivityMatrix(BaseEstimator, ABC):  # type: ignore[misc]
     def check(self) -> None:
         """Raise ParameterError if a parameter is out of range."""
 
-    @abstractmethod
     def source(
-        self, graph: Graph, form: MatrixForm = EXACT, *, dtype: Any, seed: int, threads: int
+        self, graph: Graph, form: MatrixForm = EXACT, *, dtype: Any, seed: int = 0, threads: int = 1
     ) -> MatrixSource:
         """Return the rows of this matrix for a graph.
 
@@ -89,6 +88,11 @@ class ConnectivityMatrix(BaseEstimator, ABC):  # type: ignore[misc]
         threads : int
             The result does not depend on it.
         """
+        return self._source(graph, form, np.dtype(dtype), seed, threads)
+
+    @abstractmethod
+    def _source(self, graph: Graph, form: MatrixForm, dtype: Any, seed: int, threads: int) -> MatrixSource:
+        """Return the rows; see :meth:`source`."""
 
     @property
     def requested_form(self) -> MatrixForm | None:
@@ -100,7 +104,7 @@ class ConnectivityMatrix(BaseEstimator, ABC):  # type: ignore[misc]
         """The form to build on a GPU; None if X is built on the host and copied."""
         return None
 
-    def plan(self, graph: Graph, work: Workload, budget: MemoryBudget) -> MatrixForm:  # noqa: ARG002
+    def plan(self, graph: Graph, work: Workload, budget: MemoryBudget) -> MatrixForm:
         """Return the form that X takes within a memory budget.
 
         Raises
@@ -124,16 +128,7 @@ class SparseMatrix(ConnectivityMatrix):
     def build(self, graph: Graph) -> Any:
         """Return the matrix, sparse or dense, non-negative; the caller may overwrite it."""
 
-    def source(
-        self,
-        graph: Graph,
-        form: MatrixForm = EXACT,  # noqa: ARG002
-        *,
-        dtype: Any,
-        seed: int,  # noqa: ARG002
-        threads: int,  # noqa: ARG002
-    ) -> CSRSource:
-        """Build the matrix; see :meth:`ConnectivityMatrix.source`."""
+    def _source(self, graph: Graph, form: MatrixForm, dtype: Any, seed: int, threads: int) -> CSRSource:
         return CSRSource(nonnegative_csr(self.build(graph), graph, dtype))
 
 
@@ -160,6 +155,15 @@ def nonnegative_csr(matrix: Any, graph: Graph, dtype: Any) -> sparse.csr_array:
     X.eliminate_zeros()
     X.sort_indices()
     return X
+
+
+def check_entries(n_entries: int, work: Workload, budget: MemoryBudget, remedy: str) -> None:
+    """Raise MemoryLimitError unless a fit through X with about ``n_entries`` entries stays within a memory budget."""
+    budget.check(
+        work.peak_bytes(n_entries),
+        f"embedding {work.n_nodes:,} nodes through X with about {n_entries:,} entries",
+        remedy,
+    )
 
 
 def sample_rows(

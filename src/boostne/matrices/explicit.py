@@ -24,6 +24,5 @@ class ExplicitMatrix(SparseMatrix):
         self.matrix = matrix
 
     def build(self, graph: Graph) -> Any:
-        """Return a copy of the matrix."""
         found = self.matrix(graph) if callable(self.matrix) else self.matrix
         return found.copy() if sparse.issparse(found) else found

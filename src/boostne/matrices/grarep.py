@@ -14,7 +14,7 @@ from boostne.graph import Graph
 from boostne.kernels import Kernels, get_kernels
 from boostne.kernels.layout import chunk_columns
 from boostne.matrices.adjacency import transition, transition_graph
-from boostne.matrices.base import EXACT, ConnectivityMatrix, MatrixForm, RowSample, sample_rows
+from boostne.matrices.base import EXACT, ConnectivityMatrix, MatrixForm, RowSample, check_entries, sample_rows
 from boostne.matrices.csr_builder import RowBlock, one_block_per_row
 from boostne.matrices.source import KernelSource
 from boostne.memory import MemoryBudget
@@ -39,36 +39,20 @@ class GraRepMatrix(ConnectivityMatrix):
         self.negative = negative
 
     def check(self) -> None:
-        """Raise ParameterError if a parameter is out of range."""
         check_integer("window", self.window, 1)
         check_number("negative", self.negative, 0, strict=True)
 
-    def source(
-        self,
-        graph: Graph,
-        form: MatrixForm = EXACT,  # noqa: ARG002
-        *,
-        dtype: Any,
-        seed: int = 0,  # noqa: ARG002
-        threads: int,
-    ) -> "StepSource":
-        """Return the rows; see :meth:`ConnectivityMatrix.source`."""
+    def _source(self, graph: Graph, form: MatrixForm, dtype: Any, seed: int, threads: int) -> "StepSource":
         shift, kernels = self.negative / graph.n_nodes, get_kernels(threads=threads)
         return StepSource(graph, self.window, shift=shift, dtype=dtype, kernels=kernels)
 
     def plan(self, graph: Graph, work: Workload, budget: MemoryBudget) -> MatrixForm:
-        """Check that X fits; see :meth:`ConnectivityMatrix.plan`."""
-        n_entries = self.sample(graph, EXACT, work).n_entries
-        budget.check(
-            work.peak_bytes(n_entries),
-            f"embedding {work.n_nodes:,} nodes through X with about {n_entries:,} entries",
-            "Lower window or dimensions, or choose a sparser connectivity such as 'adjacency'.",
-        )
+        remedy = "Lower window or dimensions, or choose a sparser connectivity such as 'adjacency'."
+        check_entries(self.sample(graph, EXACT, work).n_entries, work, budget, remedy)
         return EXACT
 
     def sample(self, graph: Graph, form: MatrixForm, work: Workload) -> RowSample:
-        """Build some rows; see :meth:`ConnectivityMatrix.sample`."""
-        return self.source(graph, form, dtype=work.dtype, threads=work.threads).sample()
+        return self._source(graph, form, work.dtype, 0, work.threads).sample()
 
 
 class StepSource(KernelSource):
@@ -89,13 +73,7 @@ class StepSource(KernelSource):
     """
 
     def __init__(
-        self,
-        graph: Graph,
-        step: int,
-        *,
-        shift: float | None = None,
-        dtype: Any,
-        kernels: Kernels | None = None,
+        self, graph: Graph, step: int, *, shift: float | None = None, dtype: Any, kernels: Kernels | None = None
     ) -> None:
         n = graph.n_nodes
         self.shape = (n, n)
@@ -112,12 +90,10 @@ class StepSource(KernelSource):
         self._kernels = kernels
 
     def rows(self, rows: range) -> list[RowBlock]:
-        """Return the positive entries of some rows."""
         scales = (self._transition.inverse_degree, self._column_scale)
         return one_block_per_row(self.kernels.step_rows(self._transition, scales, self._step, rows))
 
     def chunk_rows(self) -> int:
-        """Return how many rows to request at a time."""
         return chunk_columns(self.shape[0], self.dtype, self.kernels.threads)
 
     def sample(self) -> RowSample:

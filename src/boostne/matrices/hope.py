@@ -13,6 +13,7 @@ No inverse is formed. With ``M_g = I - B`` and ``B >= 0``, a product with ``M_g^
 ``x + B x + B^2 x + …``, truncated when ``B^k`` is negligible.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -21,15 +22,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
-from boostne.budget import full_matrix_bytes
+from boostne.budget import Workload, full_matrix_bytes
 from boostne.eigensolvers import Product, block_product, truncated_svd
 from boostne.errors import ParameterError
 from boostne.graph import Graph
 from boostne.matrices.adjacency import reciprocal, transition
-from boostne.matrices.base import EXACT, ConnectivityMatrix, MatrixForm, SparseMatrix
+from boostne.matrices.base import EXACT, ConnectivityMatrix, MatrixForm, SparseMatrix, check_entries
 from boostne.matrices.csr_builder import RowBlock, positive_entries
 from boostne.matrices.source import CSRSource, MatrixSource
-from boostne.memory import check_memory
+from boostne.memory import MemoryBudget, check_memory
 from boostne.validation import check_choice, check_number
 
 Similarity = Literal["katz", "pagerank", "common-neighbors", "adamic-adar"]
@@ -39,26 +40,46 @@ SERIES_TOLERANCE = 1e-12  # bound on the largest row or column sum of B^k
 MAX_TERMS = 10_000
 DIVERGENCE = 1e12  # row sums of B^k this large will not decrease again
 CHUNK_ROWS = 64  # rows of an operator that are computed together
+SPARSER = "Use connectivity='adamic-adar', which is sparse, or the method HOPE, which needs no entries."
 
 
 class CommonNeighborsMatrix(SparseMatrix):
     """``X = A A``: the number of common neighbors, weighted by both edges."""
 
     def build(self, graph: Graph) -> sparse.csr_array:
-        """Return ``A A``."""
-        return common_neighbors(graph)
+        A = graph.adjacency.astype(np.float64)
+        return (A @ A).tocsr()
 
 
 class AdamicAdarMatrix(SparseMatrix):
-    """``X = A W A`` with ``W_tt = 1 / Σ_j (A_tj + A_jt)``: common neighbors, those of high degree counting less."""
+    """``X = A W A`` with ``W_tt = 1 / Σ_j (A_tj + A_jt)``: common neighbors, those of high degree counting less.
+
+    This is HOPE's form. Adamic and Adar divide by the logarithm of the degree.
+    """
 
     def build(self, graph: Graph) -> sparse.csr_array:
-        """Return ``A W A``."""
-        return adamic_adar(graph)
+        A = graph.adjacency.astype(np.float64)
+        W = sparse.diags_array(reciprocal(graph.degrees + np.asarray(A.sum(axis=0))))
+        return (A @ W @ A).tocsr()
 
 
-class KatzMatrix(ConnectivityMatrix):
-    """``X = (I - β A)^-1 β A``. It is dense, with about n² entries.
+class OperatorMatrix(ConnectivityMatrix):
+    """Base of the dense matrices, with about n² entries, that are available as linear operators."""
+
+    @abstractmethod
+    def operator(self, graph: Graph) -> LinearOperator:
+        """Return the matrix as an operator, non-negative."""
+
+    def _source(self, graph: Graph, form: MatrixForm, dtype: Any, seed: int, threads: int) -> "OperatorSource":
+        return OperatorSource(self.operator(graph), dtype)
+
+    def plan(self, graph: Graph, work: Workload, budget: MemoryBudget) -> MatrixForm:
+        check_entries(work.n_nodes**2, work, budget, SPARSER)
+        return EXACT
+
+
+class KatzMatrix(OperatorMatrix):
+    """``X = (I - β A)^-1 β A``; dense.
 
     Parameters
     ----------
@@ -70,25 +91,15 @@ class KatzMatrix(ConnectivityMatrix):
         self.beta = beta
 
     def check(self) -> None:
-        """Raise ParameterError if a parameter is out of range."""
         if self.beta is not None:
             check_number("beta", self.beta, 0, strict=True)
 
-    def source(
-        self,
-        graph: Graph,
-        form: MatrixForm = EXACT,  # noqa: ARG002
-        *,
-        dtype: Any,
-        seed: int = 0,  # noqa: ARG002
-        threads: int | None = None,  # noqa: ARG002
-    ) -> "OperatorSource":
-        """Return the rows; see :meth:`ConnectivityMatrix.source`."""
-        return OperatorSource(katz(graph, self.beta), dtype)
+    def operator(self, graph: Graph) -> LinearOperator:
+        return katz(graph, self.beta)
 
 
-class PageRankMatrix(ConnectivityMatrix):
-    """``X = (1 - α) (I - α S)^-1`` with ``S = D^-1 A``. It is dense, with about n² entries.
+class PageRankMatrix(OperatorMatrix):
+    """``X = (1 - α) (I - α S)^-1`` with ``S = D^-1 A``; dense.
 
     Parameters
     ----------
@@ -100,20 +111,10 @@ class PageRankMatrix(ConnectivityMatrix):
         self.alpha = alpha
 
     def check(self) -> None:
-        """Raise ParameterError if a parameter is out of range."""
         check_alpha(self.alpha)
 
-    def source(
-        self,
-        graph: Graph,
-        form: MatrixForm = EXACT,  # noqa: ARG002
-        *,
-        dtype: Any,
-        seed: int = 0,  # noqa: ARG002
-        threads: int | None = None,  # noqa: ARG002
-    ) -> "OperatorSource":
-        """Return the rows; see :meth:`ConnectivityMatrix.source`."""
-        return OperatorSource(rooted_pagerank(graph, self.alpha), dtype)
+    def operator(self, graph: Graph) -> LinearOperator:
+        return rooted_pagerank(graph, self.alpha)
 
 
 class OperatorSource(MatrixSource):
@@ -129,11 +130,7 @@ class OperatorSource(MatrixSource):
         self._operator = operator
         self.shape = operator.shape
         self.dtype = np.dtype(dtype)
-        check_memory(
-            self.nbytes,
-            f"{self.shape[0] ** 2:,} entries of this connectivity matrix",
-            "Use connectivity='adamic-adar', which is sparse, or the method HOPE, which needs no entries.",
-        )
+        check_memory(self.nbytes, f"{self.shape[0] ** 2:,} entries of this connectivity matrix", SPARSER)
 
     def __reduce__(self) -> Any:
         return CSRSource, (self.build()[0],)
@@ -144,16 +141,14 @@ class OperatorSource(MatrixSource):
         return full_matrix_bytes(self.shape[0])
 
     def rows(self, rows: range) -> list[RowBlock]:
-        """Return the positive entries of some rows."""
         unit = np.zeros((self.shape[0], len(rows)))
         unit[np.arange(rows.start, rows.stop), np.arange(len(rows))] = 1
         return positive_entries(self._operator.rmatmat(unit).T.astype(self.dtype))
 
     def chunk_rows(self) -> int:
-        """Return how many rows to request at a time."""
         return CHUNK_ROWS
 
-    def with_threads(self, threads: int) -> "OperatorSource":  # noqa: ARG002
+    def with_threads(self, threads: int) -> "OperatorSource":
         """Return the source itself: its products run on all cores."""
         return self
 
@@ -186,7 +181,8 @@ def similarity_matrix(
         return katz(graph, beta)
     if similarity == "pagerank":
         return rooted_pagerank(graph, alpha)
-    return common_neighbors(graph) if similarity == "common-neighbors" else adamic_adar(graph)
+    matrix = CommonNeighborsMatrix() if similarity == "common-neighbors" else AdamicAdarMatrix()
+    return matrix.build(graph)
 
 
 def eigenvalue_map(
@@ -229,22 +225,6 @@ def rooted_pagerank(graph: Graph, alpha: float = 0.5) -> LinearOperator:
     )
 
 
-def common_neighbors(graph: Graph) -> sparse.csr_array:
-    """Return ``A A``: the number of nodes between i and j, weighted by both edges."""
-    A = graph.adjacency.astype(np.float64)
-    return (A @ A).tocsr()
-
-
-def adamic_adar(graph: Graph) -> sparse.csr_array:
-    """Return ``A W A`` with ``W_tt = 1 / Σ_j (A_tj + A_jt)``: common neighbors, those of high degree counting less.
-
-    This is HOPE's form. Adamic and Adar divide by the logarithm of the degree.
-    """
-    A = graph.adjacency.astype(np.float64)
-    W = sparse.diags_array(reciprocal(graph.degrees + np.asarray(A.sum(axis=0))))
-    return (A @ W @ A).tocsr()
-
-
 def check_alpha(alpha: float) -> None:
     """Raise ParameterError unless ``alpha`` is a probability between 0 and 1."""
     check_number("alpha", alpha, 0, strict=True)
@@ -268,12 +248,7 @@ def _katz_series(graph: Graph, beta: float | None) -> tuple[float, int]:
 
 def _operator(product: Callable[..., Any], transposed: Callable[..., Any], shape: Any) -> LinearOperator:
     return LinearOperator(
-        shape,
-        matvec=product,
-        rmatvec=transposed,
-        matmat=product,
-        rmatmat=transposed,
-        dtype=np.dtype(np.float64),
+        shape, matvec=product, rmatvec=transposed, matmat=product, rmatmat=transposed, dtype=np.dtype(np.float64)
     )
 
 

@@ -22,11 +22,9 @@ class LINEMatrix(SparseMatrix):
         self.negative = negative
 
     def check(self) -> None:
-        """Raise ParameterError if a parameter is out of range."""
         check_number("negative", self.negative, 0, strict=True)
 
     def build(self, graph: Graph) -> sparse.csr_array:
-        """Return X of an undirected graph in float64; symmetric, with empty rows for isolated nodes."""
         scale = sparse.diags_array(graph.volume / self.negative * inverse_degrees(graph))
         X = (transition(graph) @ scale).tocsr()
         X.data = np.log(np.maximum(X.data, 1))

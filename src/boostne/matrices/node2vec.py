@@ -23,14 +23,14 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, gmres, splu
 from threadpoolctl import threadpool_limits
 
-from boostne.budget import edge_chain_bytes
+from boostne.budget import Workload, edge_chain_bytes
 from boostne.errors import ParameterError
 from boostne.graph import Graph
 from boostne.matrices.adjacency import reciprocal, transition
-from boostne.matrices.base import EXACT, ConnectivityMatrix, MatrixForm
+from boostne.matrices.base import EXACT, ConnectivityMatrix, MatrixForm, check_entries, sample_rows
 from boostne.matrices.csr_builder import RowBlock, blocks_in_order, log_above_one
 from boostne.matrices.source import MatrixSource
-from boostne.memory import check_memory
+from boostne.memory import MemoryBudget, check_memory
 from boostne.validation import check_integer, check_number
 
 BLOCK_BYTES = 1 << 24  # size of the dense columns that one thread holds
@@ -39,6 +39,8 @@ MAX_OPERATIONS = 1e12  # multiplications; about ten minutes on two cores
 PRECISION = 1e-13  # of Y, which sums to 1
 RESTART = 100  # GMRES iterations between restarts
 MAX_RESTARTS = 100
+SAMPLED_ROWS, SAMPLED_BLOCKS = 16, 4
+SMALLER = "Use connectivity='deepwalk', which is this matrix for p = q = 1, or a smaller part of the graph."
 
 
 class Node2VecMatrix(ConnectivityMatrix):
@@ -61,24 +63,22 @@ class Node2VecMatrix(ConnectivityMatrix):
         self.negative = negative
 
     def check(self) -> None:
-        """Raise ParameterError if a parameter is out of range."""
         check_integer("window", self.window, 1)
         for name in ("p", "q", "negative"):
             check_number(name, getattr(self, name), 0, strict=True)
 
-    def source(
-        self,
-        graph: Graph,
-        form: MatrixForm = EXACT,  # noqa: ARG002
-        *,
-        dtype: Any,
-        seed: int = 0,  # noqa: ARG002
-        threads: int = 1,
-    ) -> "Node2VecSource":
-        """Return the rows; see :meth:`ConnectivityMatrix.source`."""
+    def _source(self, graph: Graph, form: MatrixForm, dtype: Any, seed: int, threads: int) -> "Node2VecSource":
         check_size(graph, self.window)
         chain = EdgeChain(graph, p=self.p, q=self.q)
         return Node2VecSource(chain, window=self.window, negative=self.negative, dtype=dtype, threads=threads)
+
+    def plan(self, graph: Graph, work: Workload, budget: MemoryBudget) -> MatrixForm:
+        # If even a full X fits, a sample would cost more time than it saves.
+        if not budget.fits(work.peak_bytes(work.n_nodes**2)):
+            source = self.source(graph, dtype=work.dtype, threads=work.threads)
+            n_entries = sample_rows(source, SAMPLED_ROWS, SAMPLED_BLOCKS).n_entries
+            check_entries(n_entries, work, budget, f"Lower dimensions. {SMALLER}")
+        return EXACT
 
 
 class Node2VecSource(MatrixSource):
@@ -107,21 +107,17 @@ class Node2VecSource(MatrixSource):
 
     @property
     def nbytes(self) -> int:
-        """Memory of the chain."""
         return self._chain.nbytes
 
     def with_threads(self, threads: int) -> Self:
-        """Return the same rows, with a number of blocks built in parallel."""
         clone = copy(self)
-        clone._threads = threads
+        clone._threads = threads  # noqa: SLF001  a copy of this object
         return clone
 
     def chunk_rows(self) -> int:
-        """Return how many rows to request at a time."""
         return self._block_rows * self._threads
 
     def rows(self, rows: range) -> list[RowBlock]:
-        """Return the positive entries of some rows."""
         return list(blocks_in_order(self._block, rows, self._block_rows, self._threads))
 
     @cached_property
@@ -138,7 +134,8 @@ class Node2VecSource(MatrixSource):
             leaving = chain.backward(leaving + out_of)
         joint = self._weighted @ arriving + chain.visits @ leaving
         scale = self._scale[:, None] * self._scale[block] / (2 * self._window * self._negative)
-        return log_above_one((joint * scale).T)
+        blocks = log_above_one((joint * scale).T)
+        return [block._replace(values=block.values.astype(self.dtype, copy=False)) for block in blocks]
 
 
 class EdgeChain:
@@ -268,13 +265,10 @@ def check_size(graph: Graph, window: int) -> None:
     A = graph.adjacency
     degrees = np.diff(A.indptr).astype(np.int64)
     common = int(np.minimum(np.repeat(degrees, degrees), degrees[A.indices]).sum())
-    remedy = (
-        "Use connectivity='deepwalk', which is this matrix for p = q = 1, or a smaller part of the graph."
-    )
-    check_memory(edge_chain_bytes(common), f"node2vec's exact matrix for {A.nnz:,} directed edges", remedy)
+    check_memory(edge_chain_bytes(common), f"node2vec's exact matrix for {A.nnz:,} directed edges", SMALLER)
     operations = 2.0 * window * graph.n_nodes * common
     if operations > MAX_OPERATIONS:
         raise ParameterError(
             f"connectivity='node2vec' is exact and meant for small graphs: the {A.nnz:,} directed edges of this one "
-            f"have up to {common:,} common neighbors, which takes about {operations:.0e} operations. {remedy}"
+            f"have up to {common:,} common neighbors, which takes about {operations:.0e} operations. {SMALLER}"
         )

@@ -55,6 +55,9 @@ def as_connectivity(connectivity: Any, window: int | None = None) -> Connectivit
             f"window={window!r} is for a connectivity given by name; set the window of the matrix itself, as in "
             f"connectivity=DeepWalkMatrix(window={window!r})"
         )
+    if isinstance(connectivity, type):
+        name = connectivity.__name__
+        raise ParameterError(f"connectivity must be an object, not its class: use {name}() instead of {name}")
     return connectivity if isinstance(connectivity, ConnectivityMatrix) else ExplicitMatrix(connectivity)
 
 
@@ -67,6 +70,4 @@ def _matrix_class(name: str) -> type[ConnectivityMatrix]:
             f"use the method {SIGNED[name]}, which factorizes that matrix"
         )
     names = ", ".join(map(repr, MATRICES))
-    raise ParameterError(
-        f"connectivity must be one of {names}, a matrix or a function of a graph; got {name!r}"
-    )
+    raise ParameterError(f"connectivity must be one of {names}, a matrix or a function of a graph; got {name!r}")

@@ -46,13 +46,11 @@ class MatrixSource(ABC):
     def with_threads(self, threads: int) -> "MatrixSource":
         """Return the same source, running on this machine with a number of threads."""
 
-    def device_rows(self, device: str) -> DeviceRows | None:  # noqa: ARG002
+    def device_rows(self, device: str) -> DeviceRows | None:
         """Return the rows as built on a PyTorch device, or None if they are built on the host only."""
         return None
 
-    def build(
-        self, progress: ProgressCallback = silent
-    ) -> tuple[sparse.csr_array, NDArray[np.float64] | None]:
+    def build(self, progress: ProgressCallback = silent) -> tuple[sparse.csr_array, NDArray[np.float64] | None]:
         """Build all of X; beside it, one chunk of rows is held in memory.
 
         Returns
@@ -86,27 +84,22 @@ class CSRSource(MatrixSource):
 
     @property
     def nbytes(self) -> int:
-        """Memory of the matrix."""
         return int(self._X.data.nbytes + self._X.indices.nbytes + self._X.indptr.nbytes)
 
     def rows(self, rows: range) -> list[RowBlock]:
-        """Return views of some rows."""
         ends = self._X.indptr[rows.start : rows.stop + 1]
         entries = slice(ends[0], ends[-1])
         columns = self._X.indices[entries].astype(np.int32, copy=False)
         return [RowBlock(np.diff(ends).astype(np.int64, copy=False), columns, self._X.data[entries])]
 
     def chunk_rows(self) -> int:
-        """Return all rows: they exist already."""
         return max(self.shape[0], 1)
 
-    def with_threads(self, threads: int) -> Self:  # noqa: ARG002
+    def with_threads(self, threads: int) -> Self:
         """Return the source itself: copying takes one thread."""
         return self
 
-    def build(
-        self, progress: ProgressCallback = silent
-    ) -> tuple[sparse.csr_array, NDArray[np.float64] | None]:
+    def build(self, progress: ProgressCallback = silent) -> tuple[sparse.csr_array, NDArray[np.float64] | None]:
         """Return the matrix itself."""
         progress(Progress("connectivity", 1.0, f"{self.nnz:,} entries"))
         return self._X, self._dropped
@@ -126,12 +119,10 @@ class KernelSource(MatrixSource):
         return {**self.__dict__, "_kernels": None}
 
     def with_threads(self, threads: int) -> Self:
-        """Return the same rows, built by this machine's kernels."""
         clone = copy(self)
-        clone._kernels = get_kernels(threads=threads)
+        clone._kernels = get_kernels(threads=threads)  # noqa: SLF001  a copy of this object
         return clone
 
     @property
     def nbytes(self) -> int:
-        """Memory of the arrays."""
         return sum(getattr(value, "nbytes", 0) for value in vars(self).values())

@@ -17,6 +17,7 @@ from boostne.graph import Graph
 from boostne.interop import as_graph
 from boostne.matrices.base import matrix_sha256
 from boostne.progress import ProgressCallback, silent
+from boostne.validation import check_dtype, check_integer
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,10 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
 
     capabilities: Capabilities
     embedding_: Embedding
+
+    dimensions: int
+    dtype: Any
+    threads: int | None = None  # of the methods that have this parameter
 
     # Parameters that affect how a fit runs but not its result.
     _execution_parameters: ClassVar[tuple[str, ...]] = ("threads",)
@@ -103,10 +108,16 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
             If a parameter is a function, because changes to it cannot be detected.
         """
         return {
-            name: _to_json(name, value)
+            name: to_json(name, value)
             for name, value in self.get_params(deep=False).items()
             if name not in self._execution_parameters
         }
+
+    def _check_common_parameters(self) -> None:
+        check_integer("dimensions", self.dimensions, 1)
+        check_dtype("dtype", self.dtype)
+        if self.threads is not None:
+            check_integer("threads", self.threads, 1)
 
     def _check_graph(self, X: Any) -> Graph:
         name = type(self).__name__
@@ -128,8 +139,7 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
             raise GraphError(f"the graph has {graph.n_nodes} nodes and no edges: there is nothing to embed")
         if len(graph.isolated):
             warnings.warn(
-                f"{len(graph.isolated)} of {graph.n_nodes} nodes have no edges; their vectors are zero",
-                stacklevel=2,
+                f"{len(graph.isolated)} of {graph.n_nodes} nodes have no edges; their vectors are zero", stacklevel=2
             )
         return graph
 
@@ -146,18 +156,17 @@ def _methods_with(capability: str) -> str:
     classes: list[type] = [NodeEmbedder]
     for cls in classes:
         classes.extend(cls.__subclasses__())
-    names = [
-        cls.__name__ for cls in classes if getattr(getattr(cls, "capabilities", None), capability, False)
-    ]
+    names = [cls.__name__ for cls in classes if getattr(getattr(cls, "capabilities", None), capability, False)]
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def _to_json(name: str, value: Any) -> Any:
+def to_json(name: str, value: Any) -> Any:
+    """Return a parameter as a value that JSON can represent; see :meth:`NodeEmbedder.result_parameters`."""
     if name == "dtype":
         return np.dtype(value).name
     if hasattr(value, "get_params"):
         parameters = value.get_params(deep=False)
-        return {"name": type(value).__name__, **{key: _to_json(key, parameters[key]) for key in parameters}}
+        return {"name": type(value).__name__, **{key: to_json(key, parameters[key]) for key in parameters}}
     if hasattr(value, "shape") and np.ndim(value):
         return f"matrix {matrix_sha256(value)}"
     if isinstance(value, np.generic):

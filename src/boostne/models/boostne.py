@@ -5,6 +5,7 @@ from typing import Any
 
 from boostne.errors import ParameterError
 from boostne.factorization.checkpoint import Checkpoint
+from boostne.factorization.job import ENGINES
 from boostne.graph import Graph
 from boostne.io.parts import parts_folder
 from boostne.matrices import ConnectivityMatrix
@@ -111,7 +112,7 @@ class BoostNE(FactorizationEmbedder):
     capabilities = Capabilities(
         weights=True,
         direction=False,
-        engines=("local", "cuda", "dask"),
+        engines=tuple(ENGINES),
         cost="X: T·m·n, levels: passes·nnz(X)·d/k",
         paper="Li, Wu, Liu 2019",
     )

@@ -10,20 +10,19 @@ from boostne.errors import ParameterError
 from boostne.graph import Graph
 from boostne.models.base import NodeEmbedder
 from boostne.progress import ProgressCallback
-from boostne.validation import check_dtype, check_integer, seed_from
+from boostne.validation import seed_from
 
 
 class ConnectedEmbedder(NodeEmbedder):
     """Validates parameters and removes isolated nodes, whose vectors are zero.
 
-    Subclasses have the parameters ``dimensions``, ``dtype`` and ``random_state``, some also ``threads``, and
-    define ``_embed``.
+    Subclasses define ``_embed``; those with further parameters, such as ``threads``, also ``__init__``.
     """
 
-    dimensions: int
-    dtype: Any
-    threads: int | None = None
-    random_state: Any
+    def __init__(self, dimensions: int = 128, *, dtype: Any = "float32", random_state: Any = 0) -> None:
+        self.dimensions = dimensions
+        self.dtype = dtype
+        self.random_state = random_state
 
     @abstractmethod
     def _embed(self, graph: Graph, seed: int, progress: ProgressCallback) -> NDArray[Any]:
@@ -34,10 +33,7 @@ class ConnectedEmbedder(NodeEmbedder):
         return [self.dimensions]
 
     def _check_parameters(self) -> None:
-        check_integer("dimensions", self.dimensions, 1)
-        check_dtype("dtype", self.dtype)
-        if self.threads is not None:
-            check_integer("threads", self.threads, 1)
+        self._check_common_parameters()
 
     def _fit(self, graph: Graph, progress: ProgressCallback) -> tuple[NDArray[Any], NDArray[np.int64]]:
         self._check_parameters()

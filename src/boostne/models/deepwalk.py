@@ -1,7 +1,5 @@
 """DeepWalk: nodes that co-occur on random walks get similar vectors."""
 
-from typing import Any
-
 from boostne.models.base import Capabilities
 from boostne.models.walk_base import WalkEmbedder
 
@@ -71,26 +69,3 @@ class DeepWalk(WalkEmbedder):
         cost="walks·n·length·window·negatives·d",
         paper="Perozzi et al. 2014",
     )
-
-    def __init__(
-        self,
-        dimensions: int = 128,
-        *,
-        walks: int = 10,
-        length: int = 80,
-        window: int = 10,
-        negative: int = 5,
-        learning_rate: float = 0.025,
-        dtype: Any = "float32",
-        threads: int | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.dimensions = dimensions
-        self.walks = walks
-        self.length = length
-        self.window = window
-        self.negative = negative
-        self.learning_rate = learning_rate
-        self.dtype = dtype
-        self.threads = threads
-        self.random_state = random_state

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,9 +21,10 @@ from boostne.graph import Graph
 from boostne.kernels import available_threads
 from boostne.matrices import ConnectivityMatrix, MatrixForm, as_connectivity
 from boostne.memory import MemoryBudget
-from boostne.models.base import NodeEmbedder
+from boostne.models.base import NodeEmbedder, to_json
 from boostne.progress import Progress, ProgressCallback, silent
-from boostne.validation import check_dtype, check_integer, check_number, seed_from
+from boostne.validation import check_integer, check_number, seed_from
+from boostne.version import installed_version
 
 
 class FactorizationEmbedder(NodeEmbedder):
@@ -69,9 +69,7 @@ class FactorizationEmbedder(NodeEmbedder):
         reordered = self._reorder(graph, matrix)
         work = self._workload(graph)
         # A form that was requested is estimated even if it does not fit: that is what people want to know.
-        form = matrix.requested_form or matrix.plan(
-            reordered.graph, work, MemoryBudget.within(self.memory_limit)
-        )
+        form = matrix.requested_form or matrix.plan(reordered.graph, work, MemoryBudget.within(self.memory_limit))
         found = estimate(matrix.sample(reordered.graph, form, work), work, form)
         return replace(found, peak_bytes=found.peak_bytes + reordered.nbytes)
 
@@ -80,8 +78,7 @@ class FactorizationEmbedder(NodeEmbedder):
         parameters = super().result_parameters()
         if isinstance(self.connectivity, str):
             # A name and an object with the default parameters give the same matrix.
-            named = as_connectivity(self.connectivity, self.window)
-            parameters["connectivity"] = {"name": type(named).__name__, **named.get_params()}
+            parameters["connectivity"] = to_json("connectivity", as_connectivity(self.connectivity, self.window))
         del parameters["window"]
         return parameters
 
@@ -92,7 +89,7 @@ class FactorizationEmbedder(NodeEmbedder):
         reordered = self._reorder(graph, matrix, progress)
         job = self._job(reordered, matrix, seed, checkpoint, progress)
         recall = lambda level: self._recall(reordered.order, level)  # noqa: E731
-        with loaded_engine(self.engine, job, threads=self.threads, recall=recall) as (engine, form):
+        with loaded_engine(self.engine, job, recall, self.threads) as (engine, form):
             self._store_start(engine, form, reordered.inverse)
             vectors = np.empty((graph.n_nodes, self.dimensions), self.dtype)
             self.context_ = np.empty_like(vectors)
@@ -160,12 +157,10 @@ class FactorizationEmbedder(NodeEmbedder):
 
     def _check_parameters(self, graph: Graph) -> ConnectivityMatrix:
         """Raise ParameterError if a parameter is out of range; else return the connectivity matrix."""
-        for name in ("dimensions", "levels", "max_iter"):
+        self._check_common_parameters()
+        for name in ("levels", "max_iter"):
             check_integer(name, getattr(self, name), 1)
         check_number("tol", self.tol, 0)
-        check_dtype("dtype", self.dtype)
-        if self.threads is not None:
-            check_integer("threads", self.threads, 1)
         MemoryBudget.within(self.memory_limit)
         matrix = as_connectivity(self.connectivity, self.window)
         matrix.check()
@@ -191,12 +186,10 @@ class FactorizationEmbedder(NodeEmbedder):
         checkpoint = self.checkpoint
         if not isinstance(checkpoint, Checkpoint):
             checkpoint = Checkpoint(checkpoint)
-        run = {"version": version("boostne"), "graph": graph.fingerprint(), **self.result_parameters()}
+        run = {"version": installed_version(), "graph": graph.fingerprint(), **self.result_parameters()}
         return checkpoint.open({**run, "random_state": seed})
 
-    def _reorder(
-        self, graph: Graph, matrix: ConnectivityMatrix, progress: ProgressCallback = silent
-    ) -> ReorderedGraph:
+    def _reorder(self, graph: Graph, matrix: ConnectivityMatrix, progress: ProgressCallback = silent) -> ReorderedGraph:
         return reorder(graph, reorderable=matrix.reorderable, threads=self.threads, progress=progress)
 
     def _job(

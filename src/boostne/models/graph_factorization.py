@@ -22,10 +22,8 @@ class GraphFactorization(ConnectedEmbedder):
     ----------
     dimensions : int, default=128
         d, the length of each vector.
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of the vectors; eigenvectors are computed in float64.
-    random_state : int, Generator, RandomState or None, default=0
-        Seed of the eigensolver; it affects only the last digits.
+    dtype, random_state
+        As for :class:`SpectralClustering`.
 
     Attributes
     ----------
@@ -57,17 +55,8 @@ class GraphFactorization(ConnectedEmbedder):
     """
 
     capabilities = Capabilities(
-        weights=True,
-        direction=False,
-        engines=("local",),
-        cost="(m·d + n·d²) per iteration",
-        paper="Ahmed et al. 2013",
+        weights=True, direction=False, engines=("local",), cost="(m·d + n·d²) per iteration", paper="Ahmed et al. 2013"
     )
-
-    def __init__(self, dimensions: int = 128, *, dtype: Any = "float32", random_state: Any = 0) -> None:
-        self.dimensions = dimensions
-        self.dtype = dtype
-        self.random_state = random_state
 
     def _embed(self, graph: Graph, seed: int, progress: ProgressCallback) -> NDArray[Any]:
         progress(Progress("eigenvectors", 0.0, f"{self.dimensions} of the adjacency matrix"))

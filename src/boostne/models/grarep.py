@@ -49,10 +49,11 @@ class GraRep(ConnectedEmbedder):
     nnz_ : ndarray of shape (K,)
         Entries of ``X_1 … X_K``.
 
-    Notes ----- The powers of S fill up, and with them X: up to n² entries after many steps (half of that on
-    blogcatalog). So only one of ``X_1 … X_K`` is stored at a time, as a sparse matrix, and the powers only by blocks
-    of rows. Each X starts from the edges again: that is ``K (K + 1) / 2`` products rather than K, less work than
-    factorizing X.
+    Notes
+    -----
+    The powers of S fill up, and with them X: up to n² entries after many steps (half of that on blogcatalog). So only
+    one of ``X_1 … X_K`` is stored at a time, as a sparse matrix, and the powers only by blocks of rows. Each X starts
+    from the edges again: that is ``K (K + 1) / 2`` products rather than K, less work than factorizing X.
 
     **Differences from the paper.** The paper does not say how the steps are weighted when they are concatenated. Here
     each node's part from each step has norm 1, like the two orders of LINE, so that a classifier with a single
@@ -102,8 +103,6 @@ class GraRep(ConnectedEmbedder):
         check_integer("steps", self.steps, 1)
         if self.shift is not None:
             check_number("shift", self.shift, 0, strict=True)
-        if self.threads is not None:
-            check_integer("threads", self.threads, 1)
         if self.dimensions % self.steps:
             raise ParameterError(
                 "dimensions must be a multiple of steps, so that all steps have the same width; got "

@@ -73,11 +73,7 @@ class LINE(ConnectedEmbedder):
     """
 
     capabilities = Capabilities(
-        weights=True,
-        direction=True,
-        engines=("local",),
-        cost="epochs·m·negatives·d",
-        paper="Tang et al. 2015",
+        weights=True, direction=True, engines=("local",), cost="epochs·m·negatives·d", paper="Tang et al. 2015"
     )
 
     def __init__(
@@ -105,9 +101,7 @@ class LINE(ConnectedEmbedder):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.dimensions % 2:
-            raise ParameterError(
-                f"dimensions must be even, half for each order of LINE; got {self.dimensions}"
-            )
+            raise ParameterError(f"dimensions must be even, half for each order of LINE; got {self.dimensions}")
         check_integer("negative", self.negative, 1)
         check_integer("epochs", self.epochs, 1)
         check_number("learning_rate", self.learning_rate, 0, strict=True)
@@ -123,12 +117,7 @@ class LINE(ConnectedEmbedder):
         return np.hstack([first, second])
 
     def _train(
-        self,
-        order: int,
-        edges: Edges,
-        frequencies: NDArray[np.float64],
-        seed: int,
-        progress: ProgressCallback,
+        self, order: int, edges: Edges, frequencies: NDArray[np.float64], seed: int, progress: ProgressCallback
     ) -> NDArray[np.float32]:
         """Return the vectors of one order; ``frequencies`` are those of the nodes as negative samples."""
         d = self.dimensions // 2

@@ -32,20 +32,14 @@ class NetMF(FactorizationEmbedder):
         "nmf" is BoostNE with one level, the baseline of its paper. "svd" is NetMF as published.
     connectivity : str, ConnectivityMatrix, matrix or callable, default="deepwalk"
         X, by default DeepWalk's; as for :class:`BoostNE`.
-    window : int, optional
-        T, the longest random walk, for a connectivity given by name; by default 10.
-    memory_limit : int or str, optional
-        Limit on the memory of the whole process, such as "2GB"; see :class:`BoostNE`.
+    window, memory_limit, threads, random_state
+        As for :class:`BoostNE`.
     tol : float, default=2e-4
         For "nmf": stop when a pass over X lowers the objective by less than this share of ``||X||^2``.
     max_iter : int, default=100
         For "nmf": largest number of passes.
     dtype : {"float32", "float64"}, default="float32"
         Precision of X and of the vectors; singular vectors are computed in float64.
-    threads : int, optional
-        Number of threads; by default all. The result has the same bits for any number.
-    random_state : int, Generator, RandomState or None, default=0
-        Seed of the initial factors.
 
     Attributes
     ----------

@@ -22,23 +22,8 @@ class Node2Vec(WalkEmbedder):
         Return parameter: large values make walks less likely to return to the previous node.
     q : float, default=1.0
         In-out parameter: walks stay close to their start for values above 1 and move away for values below 1.
-    walks : int, default=10
-        Number of walks from each node.
-    length : int, default=80
-        Number of nodes in each walk.
-    window : int, default=10
-        Largest distance between the two nodes of a training pair, in steps along the walk. The actual window of
-        each node is drawn uniformly from 1 to ``window``, so that close pairs are weighted more.
-    negative : int, default=5
-        Number of negative samples per pair.
-    learning_rate : float, default=0.025
-        Initial learning rate; it decays linearly to 0.4 % of this value.
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of the vectors; training runs in float32.
-    threads : int, optional
-        Number of threads; by default all cores. The result does not depend on it.
-    random_state : int, Generator, RandomState or None, default=0
-        Seed of the walks, the initial vectors and the negative samples.
+    walks, length, window, negative, learning_rate, dtype, threads, random_state
+        As for :class:`DeepWalk`, with the same defaults.
 
     Attributes
     ----------
@@ -48,11 +33,8 @@ class Node2Vec(WalkEmbedder):
     Notes
     -----
     **Differences from the paper.** Each step is sampled on the fly instead of from one alias table per edge: the
-    probabilities are the same, and no memory beyond the graph is needed. Each walk is used once. Negative samples
-    are drawn in proportion to the power 3/4 of the expected number of visits by first-order walks, not of the
-    observed visits. The nodes of a large graph are partitioned into at most 32 parts; threads update disjoint rows,
-    and the negative samples of a pair come from the part of its context node. This makes the vectors independent of
-    the number of threads.
+    probabilities are the same, and no memory beyond the graph is needed. Walks are used and negatives are sampled as
+    in :class:`DeepWalk`.
 
     References
     ----------
@@ -89,14 +71,16 @@ class Node2Vec(WalkEmbedder):
         threads: int | None = None,
         random_state: Any = 0,
     ) -> None:
-        self.dimensions = dimensions
+        super().__init__(
+            dimensions,
+            walks=walks,
+            length=length,
+            window=window,
+            negative=negative,
+            learning_rate=learning_rate,
+            dtype=dtype,
+            threads=threads,
+            random_state=random_state,
+        )
         self.p = p
         self.q = q
-        self.walks = walks
-        self.length = length
-        self.window = window
-        self.negative = negative
-        self.learning_rate = learning_rate
-        self.dtype = dtype
-        self.threads = threads
-        self.random_state = random_state

@@ -57,17 +57,8 @@ class SpectralClustering(ConnectedEmbedder):
     """
 
     capabilities = Capabilities(
-        weights=True,
-        direction=False,
-        engines=("local",),
-        cost="(m·d + n·d²) per iteration",
-        paper="Tang, Liu 2011",
+        weights=True, direction=False, engines=("local",), cost="(m·d + n·d²) per iteration", paper="Tang, Liu 2011"
     )
-
-    def __init__(self, dimensions: int = 128, *, dtype: Any = "float32", random_state: Any = 0) -> None:
-        self.dimensions = dimensions
-        self.dtype = dtype
-        self.random_state = random_state
 
     def _embed(self, graph: Graph, seed: int, progress: ProgressCallback) -> NDArray[Any]:
         progress(Progress("eigenvectors", 0.0, f"{self.dimensions} of the normalized adjacency matrix"))

@@ -18,13 +18,29 @@ from boostne.validation import check_integer, check_number
 class WalkEmbedder(ConnectedEmbedder):
     """Trains skip-gram with negative sampling on random walks; p and q are 1 unless a subclass has them."""
 
-    walks: int
-    length: int
-    window: int
-    negative: int
-    learning_rate: float
     p: float = 1.0
     q: float = 1.0
+
+    def __init__(
+        self,
+        dimensions: int = 128,
+        *,
+        walks: int = 10,
+        length: int = 80,
+        window: int = 10,
+        negative: int = 5,
+        learning_rate: float = 0.025,
+        dtype: Any = "float32",
+        threads: int | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        super().__init__(dimensions, dtype=dtype, random_state=random_state)
+        self.walks = walks
+        self.length = length
+        self.window = window
+        self.negative = negative
+        self.learning_rate = learning_rate
+        self.threads = threads
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

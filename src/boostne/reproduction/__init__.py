@@ -9,11 +9,4 @@ from boostne.reproduction.markdown_report import write_results_page
 from boostne.reproduction.plan import Protocol, choose_methods
 from boostne.reproduction.reproduce import Reproduction, reproduce
 
-__all__ = [
-    "Protocol",
-    "Reproduction",
-    "choose_methods",
-    "reproduce",
-    "write_reproduction_report",
-    "write_results_page",
-]
+__all__ = ["Protocol", "Reproduction", "choose_methods", "reproduce", "write_reproduction_report", "write_results_page"]

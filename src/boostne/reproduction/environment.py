@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from boostne.evaluation.checksum import labels_sha256
-from boostne.evaluation.result import RULES, versions
+from boostne.evaluation.result import CLASSIFIER, RULES, versions
 from boostne.kernels import available_threads, instruction_set
-from boostne.reproduction.experiments import RULE, C, DatasetResults
+from boostne.reproduction.experiments import RULE, C, DatasetResults, ExperimentResult
 from boostne.reproduction.plan import Protocol
 
 
@@ -19,9 +19,9 @@ def describe(results: list[DatasetResults], protocol: Protocol, threads: int | N
     return {
         "protocol": asdict(protocol)
         | {
-            "classifier": f"one-vs-rest logistic regression, liblinear, L2, C = {C:g}",
+            "classifier": CLASSIFIER.format(C=C),
             "rule": f"{RULE}: {RULES[RULE]}",
-            "approximation_error": "||R_{k+1}||_F / ||X||_F, R_{i+1} = max(R_i - U_i V_i, 0), paper's setting",
+            "approximation_error": "||R_{k+1}||_F / ||X||_F, R_{i+1} = max(R_i - U_i V_i, 0), paper setting",
         },
         "machine": {
             "system": f"{platform.system()} {platform.machine()}",
@@ -44,12 +44,17 @@ def _describe_dataset(dataset: DatasetResults) -> dict[str, Any]:
         "classes": len(data.labels.classes),
         "graph_sha256": data.graph.fingerprint(),
         "labels_sha256": labels_sha256(data.labels),
-        "experiments": [
-            {"name": experiment.name, "settings": experiment.settings, **experiment.configuration.key()}
-            | {"seconds": {name: round(value, 3) for name, value in result.seconds().items()}}
-            for result in dataset.results
-            for experiment in [result.experiment]
-        ],
+        "experiments": [_describe_experiment(result) for result in dataset.results],
+    }
+
+
+def _describe_experiment(result: ExperimentResult) -> dict[str, Any]:
+    experiment = result.experiment
+    return {
+        "name": experiment.name,
+        "settings": experiment.settings,
+        **experiment.configuration.key(),
+        "seconds": {name: round(value, 3) for name, value in result.seconds().items()},
     }
 
 

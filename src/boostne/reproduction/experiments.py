@@ -67,9 +67,7 @@ class ExperimentResult:
         entries = [self.values[ratio] for ratio in train]
         rows = [tuple(row) for entry in entries for row in entry["scores"]]
         facts = entries[0]["facts"]
-        return Evaluation(
-            scores=np.array(rows, dtype=SCORE), train=tuple(float(ratio) for ratio in train), **facts
-        )
+        return Evaluation(scores=np.array(rows, dtype=SCORE), train=tuple(float(ratio) for ratio in train), **facts)
 
     def seconds(self) -> dict[str, float]:
         """Return how long each computation took."""
@@ -184,7 +182,7 @@ def _score(experiment: Experiment, fitter: Fitter, ratio: int, protocol: Protoco
         seed=protocol.seed,
         C=C,
         rule=RULE,
-        n_jobs=fitter.threads,
+        threads=fitter.threads,
     )
     facts = {
         name: getattr(result, name)

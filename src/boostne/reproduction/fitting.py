@@ -48,7 +48,7 @@ class Fitter:
 
     def fit(self, experiment: Experiment) -> FittedEmbedding:
         """Return the fit of the configuration of an experiment."""
-        if self._last is None or self._last[0] != experiment.configuration:
+        if self._last is None or self._last[0] is not experiment.configuration:
             self._last = experiment.configuration, self._fit(experiment)
         return self._last[1]
 
@@ -57,7 +57,7 @@ class Fitter:
         model: Any = configuration.build(threads=self.threads)
         if experiment.levels is not None:
             # The points of a curve differ only in the number of levels: they share X.
-            model.set_params(connectivity=self._connectivity(configuration), approximation="exact")
+            model.set_params(connectivity=self._connectivity(configuration))
         model.fit(self.data.graph)
         norms = getattr(model, "residual_norms_", None)
         residual = None if norms is None else float(norms[-1] / norms[0])

@@ -59,10 +59,7 @@ def _page(results: ResultsFolder, charts: Sequence[Chart]) -> Page:
     )
     sections = [
         Section("summary", "Summary", _summary(results)),
-        *(
-            Section(f"scores-{name}", f"Scores on {name}", _scores(results, name))
-            for name in results.datasets
-        ),
+        *(Section(f"scores-{name}", f"Scores on {name}", _scores(results, name)) for name in results.datasets),
         Section("levels", "Number of levels", _levels(results, charts)),
         Section("maps", "Maps", _maps(results)),
         Section("run", "Run", _run(results)),
@@ -79,12 +76,11 @@ def _summary(results: ResultsFolder) -> Markup:
         [
             one.dataset,
             f"{one.setting} (better)" if one.is_better else one.setting,
-            len(differences),
-            sum(difference >= 0 for difference in differences),
-            *(f"{d:+.4f}" for d in (one.mean_difference, min(differences), max(differences))),
+            len(one.differences),
+            sum(difference >= 0 for difference in one.differences),
+            *(f"{d:+.4f}" for d in (one.mean_difference, min(one.differences), max(one.differences))),
         ]
         for one in results.compare_with_paper()
-        for differences in [[score.difference for score in one.scores]]
     ]
     parts = []
     if rows:

@@ -7,21 +7,13 @@ from typing import Any
 from boostne.reproduction.csv_tables import METRIC_NAMES, CsvRow, write_text
 from boostne.reproduction.result_charts import describe_errors, result_charts
 from boostne.reproduction.result_tables import ALPHA, shortfall_table, wilcoxon_table
-from boostne.reproduction.results_folder import (
-    LevelScore,
-    PaperComparison,
-    ResultsFolder,
-    Score,
-    read_results_folder,
-)
+from boostne.reproduction.results_folder import LevelScore, PaperComparison, ResultsFolder, Score, read_results_folder
 
 
 def write_results_page(folder: Path) -> Path:
     """Write ``results.md`` from the CSV files and ``run.json``, with the static figures that exist."""
     results = read_results_folder(folder)
-    figures = [
-        name for chart in result_charts(results) if (folder / (name := f"figures/{chart.name}.svg")).exists()
-    ]
+    figures = [name for chart in result_charts(results) if (folder / (name := f"figures/{chart.name}.svg")).exists()]
     comparisons = results.compare_with_paper()
     parts = [
         _introduction(results.run),

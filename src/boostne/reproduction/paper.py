@@ -47,8 +47,8 @@ def paper_values() -> dict[PaperCell, float]:
     """
     with files("boostne.reproduction").joinpath("paper.csv").open(encoding="utf-8") as stream:
         return {
-            PaperCell(
-                row["dataset"], METHODS[row["method"]], row["metric"], int(row["train_percent"])
-            ): float(row["value"])
+            PaperCell(row["dataset"], METHODS[row["method"]], row["metric"], int(row["train_percent"])): float(
+                row["value"]
+            )
             for row in csv.DictReader(stream)
         }

@@ -7,15 +7,15 @@ from typing import Any
 
 from boostne.datasets import Dataset
 from boostne.errors import ParameterError
+from boostne.matrices import DeepWalkMatrix
 from boostne.models import METHODS as REGISTRY
 from boostne.models import NodeEmbedder
-from boostne.models.resuming import INDIFFERENT
 from boostne.reproduction.paper import METHODS as PAPER_METHODS
 from boostne.reproduction.recommended import recommended
 
 DIMENSIONS, LEVELS = 128, 8
 # From section V.A of the paper; the number of eigenpairs is from NetMF's code.
-PAPER_X: dict[str, Any] = {"window": 10, "negative": 1.0, "approximation": "spectral", "eigenpairs": 256}
+PAPER_MATRIX = DeepWalkMatrix(window=10, negative=1.0, approximation="spectral", eigenpairs=256)
 PAPER, RECOMMENDED = "paper", "recommended"
 
 
@@ -49,12 +49,10 @@ class Protocol:
     @classmethod
     def quick(cls, seed: int = 0) -> "Protocol":
         """Return a reduced protocol: 3 splits, 3 ratios, 3 numbers of levels."""
-        return cls(
-            train=(10, 50, 90), repeats=3, levels=(1, 8, 64), curve_train=(50,), map_nodes=500, seed=seed
-        )
+        return cls(train=(10, 50, 90), repeats=3, levels=(1, 8, 64), curve_train=(50,), map_nodes=500, seed=seed)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Configuration:
     """A method and its parameters: everything but the graph that its vectors depend on.
 
@@ -76,15 +74,11 @@ class Configuration:
         """Return the estimator; `options` that it does not have are ignored."""
         cls = find_method(self.method)
         accepted = inspect.signature(cls).parameters
-        return cls(
-            **{name: value for name, value in options.items() if name in accepted} | dict(self.parameters)
-        )
+        return cls(**{name: value for name, value in options.items() if name in accepted} | dict(self.parameters))
 
     def key(self) -> dict[str, Any]:
         """Return everything that the vectors depend on besides the graph."""
-        parameters = {
-            name: value for name, value in self.build().get_params().items() if name not in INDIFFERENT
-        }
+        parameters = self.build().result_parameters()
         return {"method": self.method, "parameters": parameters, "scale": self.scale}
 
 
@@ -138,14 +132,15 @@ def make_plan(data: Dataset, methods: Iterable[str], protocol: Protocol) -> list
                 experiment.train.update(protocol.curve_train)
     if "BoostNE" in methods:
         for levels in protocol.levels:
-            experiment = _find_or_add(plan, _boostne(protocol.seed, levels=levels, **PAPER_X))
+            experiment = _find_or_add(plan, _boostne(protocol.seed, levels, PAPER_MATRIX))
             experiment.levels = levels
             experiment.train.update(protocol.curve_train)
     return plan
 
 
-def _boostne(seed: int, *, scale: float = 1.0, **parameters: Any) -> Configuration:
-    return Configuration("BoostNE", {"dimensions": DIMENSIONS, "random_state": seed, **parameters}, scale)
+def _boostne(seed: int, levels: int, matrix: DeepWalkMatrix, scale: float = 1.0) -> Configuration:
+    parameters = {"dimensions": DIMENSIONS, "levels": levels, "connectivity": matrix, "random_state": seed}
+    return Configuration("BoostNE", parameters, scale)
 
 
 def _configurations(method: str, data: Dataset, seed: int) -> dict[str, Configuration]:
@@ -153,18 +148,18 @@ def _configurations(method: str, data: Dataset, seed: int) -> dict[str, Configur
     if method == "BoostNE":
         setting = recommended(data.graph)
         return {
-            PAPER: _boostne(seed, levels=LEVELS, **PAPER_X),
-            RECOMMENDED: _boostne(seed, scale=setting.scale, levels=LEVELS, **setting.parameters),
+            PAPER: _boostne(seed, LEVELS, PAPER_MATRIX),
+            RECOMMENDED: _boostne(seed, LEVELS, setting.connectivity, setting.scale),
         }
     parameters: dict[str, Any] = {"dimensions": DIMENSIONS, "random_state": seed}
     if method == "NetMF":
-        parameters |= {"factorization": "nmf", **PAPER_X}
+        parameters |= {"factorization": "nmf", "connectivity": PAPER_MATRIX}
     return {"": Configuration(method, parameters)}
 
 
 def _find_or_add(plan: list[Experiment], configuration: Configuration) -> Experiment:
     for experiment in plan:
-        if experiment.configuration == configuration:
+        if experiment.configuration.key() == configuration.key():
             return experiment
     plan.append(Experiment(configuration))
     return plan[-1]

@@ -16,10 +16,7 @@ def result_charts(results: ResultsFolder) -> list[Chart]:
     kinds = dict.fromkeys((score.dataset, score.metric) for score in results.levels)
     return [
         *errors,
-        *(
-            _level_chart(*kind, [s for s in results.levels if (s.dataset, s.metric) == kind])
-            for kind in kinds
-        ),
+        *(_level_chart(*kind, [s for s in results.levels if (s.dataset, s.metric) == kind]) for kind in kinds),
     ]
 
 

@@ -84,12 +84,7 @@ def level_rows(datasets: Iterable[DatasetResults], protocol: Protocol) -> Iterat
         netmf = [(1, result) for _, result in _table_results(dataset) if result.experiment.method == "NetMF"]
         for levels, result in [*curve, *(netmf if curve else [])]:
             for row in _summaries(result.evaluation(protocol.curve_train)):
-                yield {
-                    "dataset": dataset.data.name,
-                    "method": result.experiment.method,
-                    "k": levels,
-                    **row,
-                }
+                yield {"dataset": dataset.data.name, "method": result.experiment.method, "k": levels, **row}
 
 
 def map_rows(dataset: DatasetResults) -> Iterator[CsvRow]:
@@ -140,11 +135,7 @@ def _table_results(dataset: DatasetResults) -> Iterator[tuple[str, ExperimentRes
 
 def _curve_results(dataset: DatasetResults) -> list[tuple[int, ExperimentResult]]:
     """Return the points of the curves, sorted by number of levels."""
-    points = [
-        (result.experiment.levels, result)
-        for result in dataset.results
-        if result.experiment.levels is not None
-    ]
+    points = [(result.experiment.levels, result) for result in dataset.results if result.experiment.levels is not None]
     return sorted(points, key=lambda point: point[0])
 
 

@@ -64,9 +64,14 @@ class PaperComparison:
     scores: list[Score]
 
     @property
+    def differences(self) -> list[float]:
+        """Ours minus the paper's."""
+        return [score.difference for score in self.scores]
+
+    @property
     def mean_difference(self) -> float:
-        """Mean of ours minus the paper's."""
-        return sum(score.difference for score in self.scores) / len(self.scores)
+        """Mean of the differences."""
+        return sum(self.differences) / len(self.differences)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,9 +123,7 @@ class ResultsFolder:
             scores = [score for score in boostne if score.paper is not None]
             best = better_setting((score.setting, score.difference) for score in scores)
             comparisons += [
-                PaperComparison(
-                    dataset, setting, setting == best, [s for s in scores if s.setting == setting]
-                )
+                PaperComparison(dataset, setting, setting == best, [s for s in scores if s.setting == setting])
                 for setting in dict.fromkeys(score.setting for score in scores)
             ]
         return comparisons
@@ -166,9 +169,7 @@ def _read_map(path: Path) -> LevelMap:
         name=path.stem,
         nodes=list(label_of),
         labels=[[label] if label else [] for label in label_of.values()],
-        positions={
-            level: np.array([positions[node] for node in label_of]) for level, positions in by_level.items()
-        },
+        positions={level: np.array([positions[node] for node in label_of]) for level, positions in by_level.items()},
     )
 
 

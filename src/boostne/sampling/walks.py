@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from boostne.graph import Graph
 from boostne.kernels import Kernels, get_kernels
+from boostne.kernels.csr_graph import WalkGraph
 from boostne.validation import check_integer, check_number
 
 CHUNK_BYTES = 1 << 26
@@ -68,18 +69,15 @@ def _chunks(
     graph: Graph, walks: int, length: int, p: float, q: float, seed: int, kernels: Kernels
 ) -> Iterator[NDArray[np.int32]]:
     A = graph.adjacency
-    indptr, indices = A.indptr.astype(np.int64), A.indices.astype(np.int32)
-    cumulative = cumulative_weights(graph)
-    nodes = np.flatnonzero(np.diff(indptr)).astype(np.int32)
+    arrays = WalkGraph(A.indptr.astype(np.int64), A.indices.astype(np.int32), cumulative_weights(graph))
+    nodes = np.flatnonzero(np.diff(arrays.indptr)).astype(np.int32)
     chunk_rows = max(1, CHUNK_BYTES // (length * np.dtype(np.int32).itemsize))
     for round_number in range(walks):
         order = np.random.default_rng([seed, round_number]).permutation(nodes)
         for offset in range(0, len(order), chunk_rows):
             first = round_number * len(nodes) + offset
             starts = order[offset : offset + chunk_rows]
-            yield kernels.random_walks(
-                indptr, indices, cumulative, starts, length, p=p, q=q, seed=seed, first=first
-            )
+            yield kernels.random_walks(arrays, starts, length, p=p, q=q, seed=seed, first=first)
 
 
 def cumulative_weights(graph: Graph) -> NDArray[np.float64] | None:

@@ -42,9 +42,7 @@ def element(tag: str, /, *children: Any, **attributes: Any) -> Markup:
 
 def joined(children: Any, separator: str = "") -> Markup:
     """Concatenate children, escaped as in :func:`element`."""
-    return Markup(
-        separator.join(child if isinstance(child, Markup) else escape(str(child)) for child in children)
-    )
+    return Markup(separator.join(child if isinstance(child, Markup) else escape(str(child)) for child in children))
 
 
 def json_script(identifier: str, value: Any) -> Markup:

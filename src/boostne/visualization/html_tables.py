@@ -59,12 +59,9 @@ def score_table(caption: str, train: Sequence[float], rows: Sequence[ScoreRow]) 
 
 def plain_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> Markup:
     """Return a table with numeric columns right-aligned, with typographic minus signs, and others left-aligned."""
-    kinds = [
-        None if all(_is_number(cell) for cell in column) else "text" for column in zip(*rows, strict=True)
-    ]
+    kinds = [None if all(_is_number(cell) for cell in column) else "text" for column in zip(*rows, strict=True)]
     head = element(
-        "tr",
-        *(element("th", text, scope="col", class_=kind) for text, kind in zip(header, kinds, strict=True)),
+        "tr", *(element("th", text, scope="col", class_=kind) for text, kind in zip(header, kinds, strict=True))
     )
     body = (
         element(
@@ -96,11 +93,7 @@ def cell_detail_selector() -> Markup:
     return radio_group(
         "below each score",
         "below",
-        [
-            ("difference", "difference from the paper"),
-            ("paper", "the paper’s value"),
-            ("se", "standard error"),
-        ],
+        [("difference", "difference from the paper"), ("paper", "the paper’s value"), ("se", "standard error")],
     )
 
 
@@ -125,11 +118,7 @@ def _is_number(cell: object) -> bool:
 
 def _boxed(caption: str, head: Markup, body: Iterable[Markup], kind: str) -> Markup:
     table = element(
-        "table",
-        element("caption", caption),
-        element("thead", head),
-        element("tbody", joined(body)),
-        class_=kind,
+        "table", element("caption", caption), element("thead", head), element("tbody", joined(body)), class_=kind
     )
     # A scrollable box must be focusable for keyboard users.
     return element("div", table, class_="box", tabindex="0", role="region", aria_label=caption)

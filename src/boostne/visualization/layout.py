@@ -71,7 +71,5 @@ def level_maps(embedding: Embedding, rows: NDArray[np.intp], seed: int = 0) -> d
     """
     positions = {0: flat_map(embedding.vectors[rows], seed)}
     if embedding.n_levels > 1:
-        positions |= {
-            level: flat_map(embedding.level(level)[rows], seed) for level in range(1, embedding.n_levels + 1)
-        }
+        positions |= {level: flat_map(embedding.level(level)[rows], seed) for level in range(1, embedding.n_levels + 1)}
     return positions

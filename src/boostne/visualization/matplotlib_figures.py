@@ -55,9 +55,7 @@ def save_level_map(level_map: LevelMap, folder: Path) -> None:
     figure.suptitle(level_map.name, x=0.01, ha="left", fontsize=12)
     if len(classes) <= _MAX_LEGEND_CLASSES:
         handles, names = figure.axes[0].get_legend_handles_labels()
-        figure.legend(
-            handles, names, loc="outside lower left", ncols=5, frameon=False, fontsize=8, markerscale=2.5
-        )
+        figure.legend(handles, names, loc="outside lower left", ncols=5, frameon=False, fontsize=8, markerscale=2.5)
     _save(figure, folder / f"map-{level_map.name}")
 
 

@@ -72,8 +72,7 @@ def render(page: Page) -> str:
         lead=page.lead,
         contents=_contents(page.sections),
         sections=joined(
-            element("section", element("h2", section.title), section.body, id=section.name)
-            for section in page.sections
+            element("section", element("h2", section.title), section.body, id=section.name) for section in page.sections
         ),
         data=json_script("report-data", data),
         scripts=joined(element("script", Markup(script)) for script in scripts),
@@ -81,9 +80,7 @@ def render(page: Page) -> str:
 
 
 def _policy(scripts: Sequence[str]) -> str:
-    hashes = " ".join(
-        f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts
-    )
+    hashes = " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
     return f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'"
 
 

@@ -38,7 +38,5 @@ def class_style(i: int) -> tuple[int, Marker]:
 
 def css_variables() -> str:
     """Return the colors as CSS variables for the style sheet and the page's script."""
-    light, dark = (
-        "".join(f"--series-{i}:{color};" for i, color in enumerate(colors)) for colors in (LIGHT, DARK)
-    )
+    light, dark = ("".join(f"--series-{i}:{color};" for i, color in enumerate(colors)) for colors in (LIGHT, DARK))
     return f":root{{{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}"

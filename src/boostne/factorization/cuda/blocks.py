@@ -54,15 +54,12 @@ class DenseBlock(DeviceBlock):
         self.norm2, self.nnz = float(gpu.norm2(R)), int(torch.count_nonzero(R))
 
     def matmul(self, V: Tensor, out: Tensor) -> None:
-        """``out = R V``."""
         gpu.dense_matmul(self.R, V, out)
 
     def add_transposed_matmul(self, U: Tensor, out: Tensor) -> None:
-        """``out += R^T U``."""
         gpu.dense_matmul(self.R.T, U, out, add=True)
 
     def deflate(self, U: Tensor, V: Tensor) -> None:
-        """Subtract in place."""
         self.norm2, self.nnz = gpu.dense_deflate(self.R, U, V)
 
 
@@ -81,23 +78,18 @@ class SparseBlock(DeviceBlock):
         return cls(gpu.csr_from_dense(R), gpu.csr_from_dense(R.T.contiguous()))
 
     @classmethod
-    def from_entries(
-        cls, rows: Tensor, columns: Tensor, data: Tensor, shape: tuple[int, int]
-    ) -> "SparseBlock":
+    def from_entries(cls, rows: Tensor, columns: Tensor, data: Tensor, shape: tuple[int, int]) -> "SparseBlock":
         """Sort entries, given row by row, by rows and by columns."""
         n, m = shape
         return cls(gpu.csr_from_entries(rows, columns, data, n), gpu.csr_from_entries(columns, rows, data, m))
 
     def matmul(self, V: Tensor, out: Tensor) -> None:
-        """``out = R V``."""
         gpu.csr_matmul(self._R, V, out[0])
 
     def add_transposed_matmul(self, U: Tensor, out: Tensor) -> None:
-        """``out += R^T U``."""
         gpu.csr_matmul(self._transpose, U, out[0], add=True)
 
     def deflate(self, U: Tensor, V: Tensor) -> None:
-        """Subtract and drop zeros, in the matrix and in its transpose."""
         norms = gpu.csr_deflate(self._R, U, V)
         gpu.csr_deflate(self._transpose, V, U)
         self.norm2, self.nnz = float(norms.sum()), self._R.nnz

@@ -88,16 +88,13 @@ class CudaEngine(Engine):
         free = _free_memory(self._device)
         return name if free is None else f"{name}, {format_bytes(free)} free"
 
-    def plan(
-        self, matrix: ConnectivityMatrix, graph: Graph, work: Workload, memory_limit: Any = None
-    ) -> MatrixForm:
+    def plan(self, matrix: ConnectivityMatrix, graph: Graph, work: Workload, memory_limit: Any = None) -> MatrixForm:
         """Prefer a form that is built on the device, whose memory :meth:`load` checks; see :meth:`Engine.plan`."""
         return matrix.device_form or super().plan(matrix, graph, work, memory_limit)
 
     @_explain_out_of_memory
     def load(self, source: MatrixSource, progress: ProgressCallback = silent) -> None:
-        """Build X on the device, or on the host and copy it; see :meth:`Engine.load`."""
-        self._shape, self._dtype = source.shape, source.dtype
+        self.shape, self.dtype = source.shape, source.dtype
         self._level = None
         self._blocks = []
         device_rows = source.device_rows(self._device)
@@ -107,6 +104,7 @@ class CudaEngine(Engine):
         else:
             progress(Progress("connectivity", 0.0, "on the GPU"))
             self._build(device_rows, progress)
+        self._record()
 
     def _copy(self, X: sparse.csr_array) -> None:
         dense = self._choose_dense(X.nnz)
@@ -123,7 +121,7 @@ class CudaEngine(Engine):
                 self._blocks.append(SparseBlock.from_entries(i, j, data, part.shape))
 
     def _build(self, device_rows: DeviceRows, progress: ProgressCallback) -> None:
-        n, m = self._shape
+        n, m = self.shape
         # If X fits even when full, each block decides by its own entries and no sample is needed.
         dense = None if self._fits_when_full() else self._choose_dense(self._sampled_entries(device_rows))
         for rows in chunks(range(n), max(1, self._block_entries // m)):
@@ -139,31 +137,11 @@ class CudaEngine(Engine):
 
     def _sampled_entries(self, device_rows: DeviceRows) -> int:
         """Estimate the entries of X from some of its rows."""
-        n = self._shape[0]
+        n = self.shape[0]
         nodes = np.unique(np.linspace(0, n - 1, min(n, SAMPLED_ROWS)).astype(np.int64))
         out = self._empty(len(nodes))
         device_rows(nodes, out)
         return int(torch.count_nonzero(out)) * n // len(nodes)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Shape of R."""
-        return self._shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Data type of R."""
-        return self._dtype
-
-    @property
-    def norm2(self) -> float:
-        """Squared norm of R."""
-        return sum(block.norm2 for block in self._blocks)
-
-    @property
-    def nnz(self) -> int:
-        """Number of positive entries of R."""
-        return sum(block.nnz for block in self._blocks)
 
     @property
     def storage(self) -> list[str]:
@@ -172,11 +150,10 @@ class CudaEngine(Engine):
 
     @_explain_out_of_memory
     def start_level(self, V: NDArray[Any]) -> None:
-        """Copy V to the device; see :meth:`Engine.start_level`. The buffers of the level before are reused."""
         self._components = V.shape[1]
         width = max(MIN_WIDTH, 1 << (self._components - 1).bit_length())
         if self._level is None or self._level.width != width:
-            self._level = DeviceLevel(self._blocks, self._shape, width, self._torch_dtype, self._device)
+            self._level = DeviceLevel(self._blocks, self.shape, width, self._torch_dtype, self._device)
         self._level.start(V)
 
     @_explain_out_of_memory
@@ -187,28 +164,22 @@ class CudaEngine(Engine):
         return PassResult(summary_u[:-1], summary_v[:-1], float(summary_v[-1].sum()))
 
     def accept(self, extrapolation: float) -> None:
-        """Keep U and extrapolate V; see :meth:`Engine.accept`."""
         self._current.accept(extrapolation)
 
     def revert(self) -> None:
-        """Copy back what was accepted; see :meth:`Engine.revert`."""
         self._current.revert()
 
     def gram_v(self) -> NDArray[np.float64]:
-        """Copy ``V^T V`` from the device; see :meth:`Engine.gram_v`."""
         return host_copy(self._current.summaries[1])[:-1]
 
     def reseed(self, component: int, values: NDArray[Any]) -> None:
-        """Overwrite a column of V; see :meth:`Engine.reseed`."""
         self._current.V[:, component] = torch.from_numpy(values).to(self._device)
 
     def rescale(self, ratio: NDArray[np.float64]) -> None:
-        """Scale U and V in place; see :meth:`Engine.rescale`."""
         for factor, scale in ((self._current.U, ratio), (self._current.V, inverse_ratio(ratio))):
-            factor.mul_(torch.from_numpy(scale.astype(self._dtype)).to(self._device))
+            factor.mul_(torch.from_numpy(scale.astype(self.dtype)).to(self._device))
 
     def factors(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Copy the factors to the host; see :meth:`Engine.factors`."""
         U, V = self._current.U, self._current.V
         return host_copy(U[:, : self._components]), host_copy(V[:, : self._components])
 
@@ -221,12 +192,16 @@ class CudaEngine(Engine):
             if isinstance(block, DenseBlock) and block.nnz < self._dense_share * block.R.numel():
                 self._blocks[i] = SparseBlock.from_dense(block.R)
                 self._level = None  # its recorded operations refer to the dense block
+        self._record()
 
     def replay(self, U: NDArray[Any], V: NDArray[Any]) -> None:
-        """Start a level and end it with these factors; see :meth:`Engine.replay`."""
         self.start_level(V)
         self._current.U[:, : U.shape[1]] = torch.from_numpy(U)
         self.deflate()
+
+    def _record(self) -> None:
+        self.norm2 = sum(block.norm2 for block in self._blocks)
+        self.nnz = sum(block.nnz for block in self._blocks)
 
     @property
     def _current(self) -> DeviceLevel:
@@ -236,23 +211,23 @@ class CudaEngine(Engine):
 
     @property
     def _torch_dtype(self) -> torch.dtype:
-        return torch.from_numpy(np.empty(0, self._dtype)).dtype
+        return torch.from_numpy(np.empty(0, self.dtype)).dtype
 
     def _empty(self, n_rows: int) -> Tensor:
-        return dense_rows(n_rows, self._shape[1], self._torch_dtype, self._device)
+        return dense_rows(n_rows, self.shape[1], self._torch_dtype, self._device)
 
     def _residual_bytes(self, nnz: int) -> tuple[int, int, int]:
-        return device_residual_bytes(self._shape, nnz, self._dtype, self._block_entries)
+        return device_residual_bytes(self.shape, nnz, self.dtype, self._block_entries)
 
     def _fits_when_full(self) -> bool:
-        n, m = self._shape
+        n, m = self.shape
         dense_bytes, sparse_bytes, block_bytes = self._residual_bytes(int(min(self._dense_share, 1) * n * m))
         free = _free_memory(self._device)
         return free is None or max(dense_bytes, sparse_bytes) + block_bytes <= free
 
     def _choose_dense(self, nnz: int) -> bool:
         """Return whether R is stored dense; raise MemoryLimitError if it fits the device neither way."""
-        n, m = self._shape
+        n, m = self.shape
         dense_bytes, sparse_bytes, block_bytes = self._residual_bytes(nnz)
         free = _free_memory(self._device)
         fits = {size for size in (dense_bytes, sparse_bytes) if free is None or size + block_bytes <= free}

@@ -39,12 +39,7 @@ class DeviceLevel:
     """
 
     def __init__(
-        self,
-        blocks: Sequence[DeviceBlock],
-        shape: tuple[int, int],
-        width: int,
-        dtype: torch.dtype,
-        device: str,
+        self, blocks: Sequence[DeviceBlock], shape: tuple[int, int], width: int, dtype: torch.dtype, device: str
     ) -> None:
         n, m = shape
         new = partial(torch.zeros, dtype=dtype, device=device)

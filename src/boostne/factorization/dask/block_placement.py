@@ -131,11 +131,7 @@ class BlockPlacement:
         ranges = sampled_ranges(n, len(workers))
         futures = [
             self.submit(
-                worker,
-                worker_block.mean_row_entries,
-                shared,
-                ranges[i :: len(workers)],
-                self._threads_of(worker),
+                worker, worker_block.mean_row_entries, shared, ranges[i :: len(workers)], self._threads_of(worker)
             )
             for i, worker in enumerate(workers)
         ]
@@ -160,9 +156,7 @@ class BlockPlacement:
     def _rebuild_lost(self) -> None:
         alive = self._cluster.workers()
         kept = [
-            placed
-            for placed in self.placed
-            if placed.worker.address in alive and placed.block.status == "finished"
+            placed for placed in self.placed if placed.worker.address in alive and placed.block.status == "finished"
         ]
         lost = [placed for placed in self.placed if placed not in kept]
         if not lost:
@@ -179,9 +173,7 @@ class BlockPlacement:
     def _replay_levels(self, last: int, store: "FactorStore") -> list[BlockState]:
         states = self._states()
         for level in range(min(state.level for state in states), last):
-            behind = [
-                placed for placed, state in zip(self.placed, states, strict=True) if state.level <= level
-            ]
+            behind = [placed for placed, state in zip(self.placed, states, strict=True) if state.level <= level]
             self.results(store.replay(self, level, behind))
         return self._states()
 

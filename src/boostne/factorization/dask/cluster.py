@@ -76,9 +76,7 @@ class Cluster:
             address: Worker(
                 address,
                 info["nthreads"],
-                int(USABLE * info["memory_limit"]) - info["metrics"]["memory"]
-                if info["memory_limit"]
-                else None,
+                int(USABLE * info["memory_limit"]) - info["metrics"]["memory"] if info["memory_limit"] else None,
                 info["status"] == "paused",
             )
             for address, info in found.items()
@@ -220,9 +218,7 @@ class Cluster:
         }
         if other:
             named = ", ".join(f"{address} has {theirs}" for address, theirs in sorted(other.items()))
-            raise ClusterError(
-                f"this is boostne {ours}, but {named}; install boostne=={ours} on every worker"
-            )
+            raise ClusterError(f"this is boostne {ours}, but {named}; install boostne=={ours} on every worker")
 
     def _gone(self) -> ClusterError:
         return ClusterError(
@@ -295,13 +291,9 @@ def _checked_client(client: Any) -> Any:
             f"{client!r}"
         )
     if client.asynchronous:
-        raise ParameterError(
-            "the client given as engine is asynchronous; open it with Client(…, asynchronous=False)"
-        )
+        raise ParameterError("the client given as engine is asynchronous; open it with Client(…, asynchronous=False)")
     if client.status != "running":
-        raise ClusterError(
-            f"the client given as engine is {client.status}; open a new one with distributed.Client(…)"
-        )
+        raise ClusterError(f"the client given as engine is {client.status}; open a new one with distributed.Client(…)")
     return client
 
 

@@ -58,9 +58,7 @@ class DaskEngine(Engine):
         self._transition: Transition = "none"
         self._extrapolation = 0.0
 
-    def plan(
-        self, matrix: ConnectivityMatrix, graph: Graph, work: Workload, memory_limit: Any = None
-    ) -> MatrixForm:
+    def plan(self, matrix: ConnectivityMatrix, graph: Graph, work: Workload, memory_limit: Any = None) -> MatrixForm:
         """Use the memory of all workers together; see :meth:`Engine.plan`. :meth:`load` checks each worker."""
         if memory_limit is not None:
             return super().plan(matrix, graph, work, memory_limit)
@@ -70,9 +68,8 @@ class DaskEngine(Engine):
         return matrix.requested_form or matrix.plan(graph, work, MemoryBudget(total, 0, None))
 
     def load(self, source: MatrixSource, progress: ProgressCallback = silent) -> None:
-        """Build X on the workers; see :meth:`Engine.load`."""
         progress(Progress("connectivity", 0.0, "on the workers"))
-        self._shape, self._dtype = source.shape, source.dtype
+        self.shape, self.dtype = source.shape, source.dtype
         self._level = 0
         self._placement = BlockPlacement(self._cluster, source, self._components, self._threads)
         self._restore()  # workers may have died since
@@ -83,35 +80,13 @@ class DaskEngine(Engine):
         gc.collect()  # tracebacks of timeouts inside Dask hold futures in reference cycles
         self._cluster.close()
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Shape of R."""
-        return self._shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Data type of R."""
-        return self._dtype
-
-    @property
-    def norm2(self) -> float:
-        """Squared norm of R, from the last deflation."""
-        return self._norm2
-
-    @property
-    def nnz(self) -> int:
-        """Number of positive entries of R."""
-        return self._nnz
-
     def start_level(self, V: NDArray[Any]) -> None:
-        """Send V to the first worker; see :meth:`Engine.start_level`."""
         self._attempt += 1
         stamp = TaskStamp(self._level, self._attempt)
         self._gram_v: NDArray[np.float64] = self._call(worker_rpc.start_level, stamp, V)
         self._transition = "start"
 
     def step(self, inner_sweeps: int) -> PassResult:
-        """Have the workers run the pass and the first of them update V; see :meth:`Engine.step`."""
         result: PassResult = self._call(worker_rpc.run_pass, self._stamp(), inner_sweeps)
         self._gram_v = result.gram_v
         return result
@@ -122,22 +97,18 @@ class DaskEngine(Engine):
         self._transition, self._extrapolation = "accept", extrapolation
 
     def revert(self) -> None:
-        """Send it with the next call to the workers; see :meth:`Engine.revert`."""
         self._apply_pending()
         self._transition = "revert"
 
     def gram_v(self) -> NDArray[np.float64]:
-        """Return ``V^T V`` after a pending transition; see :meth:`Engine.gram_v`."""
         self._apply_pending()
         return self._gram_v
 
     def reseed(self, component: int, values: NDArray[Any]) -> None:
-        """Replace a component of V; see :meth:`Engine.reseed`."""
         self._apply_pending()
         self._call(worker_rpc.reseed, TaskStamp(self._level, self._attempt), component, values)
 
     def rescale(self, ratio: NDArray[np.float64]) -> None:
-        """Scale U on the workers, and V; see :meth:`Engine.rescale`."""
         self._call(worker_rpc.rescale, self._stamp(), ratio)
 
     def factors(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -147,7 +118,6 @@ class DaskEngine(Engine):
             return self._store.collect(self._placement, self._stamp(), self._components)
 
     def deflate(self) -> None:
-        """Deflate every block on its worker; see :meth:`Engine.deflate`."""
         stamp = self._stamp()
         self._level += 1
         try:
@@ -158,7 +128,6 @@ class DaskEngine(Engine):
         self._store.release()
 
     def replay(self, U: NDArray[Any], V: NDArray[Any]) -> None:
-        """Subtract a level from every block as after a loss; see :meth:`Engine.replay`."""
         if not isinstance(self._store, ClientFactorStore):
             raise TypeError("levels are replayed from factors on the client; this engine stores them in files")
         # Blocks that are lost now are rebuilt from X and need the levels before this one, too.
@@ -187,15 +156,13 @@ class DaskEngine(Engine):
             except LOSSES:
                 self._restore()
 
-    def _write_parts(
-        self, store: FileFactorStore, folder: Path, nodes: NDArray[Any], widths: list[int]
-    ) -> list[Path]:
+    def _write_parts(self, store: FileFactorStore, folder: Path, nodes: NDArray[Any], widths: list[int]) -> list[Path]:
         paths, tasks = [], []
         for i, placed in enumerate(self._placement.placed):
             rows = placed.place.rows
             paths.append(part_path(folder, i))
             ids = self._placement.send(nodes[rows.start : rows.stop], {placed.worker.address})
-            arguments = (store.files, ids, rows.start, widths, self._dtype.name, str(paths[-1].resolve()))
+            arguments = (store.files, ids, rows.start, widths, self.dtype.name, str(paths[-1].resolve()))
             tasks.append(self._placement.submit(placed.worker, worker_block.write_part, *arguments))
         self._placement.results(tasks)
         return paths
@@ -231,5 +198,5 @@ class DaskEngine(Engine):
     def _record(self, states: list[BlockState]) -> None:
         norms = np.concatenate([state.norms for state in states])
         # As the local engine adds them: sequentially after loading, pairwise after a deflation.
-        self._norm2 = float(norms.sum() if self._level else sum(norms.tolist()))
-        self._nnz = sum(state.nnz for state in states)
+        self.norm2 = float(norms.sum() if self._level else sum(norms.tolist()))
+        self.nnz = sum(state.nnz for state in states)

@@ -4,7 +4,7 @@ They are needed twice: by the user, and by a block that was lost with its worker
 the finished levels again.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,6 +17,7 @@ from boostne.factorization.dask import worker_block
 from boostne.factorization.dask.block_placement import BlockPlacement, PlacedBlock
 from boostne.factorization.dask.cluster import Cluster
 from boostne.factorization.dask.worker_block import FactorFiles, TaskStamp
+from boostne.factorization.engine import Recall
 
 if TYPE_CHECKING:
     from distributed import Future
@@ -36,9 +37,7 @@ class FactorStore(Protocol):
     def release(self) -> None:
         """Note that the current level is finished and the caller has its factors."""
 
-    def replay(
-        self, placement: BlockPlacement, level: int, behind: Sequence[PlacedBlock]
-    ) -> list["Future[Any]"]:
+    def replay(self, placement: BlockPlacement, level: int, behind: Sequence[PlacedBlock]) -> list["Future[Any]"]:
         """Start the tasks that deflate some blocks by a finished level."""
 
 
@@ -46,7 +45,7 @@ class FactorStore(Protocol):
 class ClientFactorStore:
     """Gathers the factors on the client; ``recall(i)`` returns those of a finished level."""
 
-    recall: Callable[[int], Factors]
+    recall: Recall
     current: tuple[int, Factors] | None = None
 
     def check(self, cluster: Cluster) -> None:
@@ -64,9 +63,7 @@ class ClientFactorStore:
         """Drop the level: from now on it is recalled."""
         self.current = None
 
-    def replay(
-        self, placement: BlockPlacement, level: int, behind: Sequence[PlacedBlock]
-    ) -> list["Future[Any]"]:
+    def replay(self, placement: BlockPlacement, level: int, behind: Sequence[PlacedBlock]) -> list["Future[Any]"]:
         """Send V to all of them, and to each its rows of U."""
         current = self.current
         U, V = current[1] if current is not None and current[0] == level else self.recall(level)
@@ -110,9 +107,7 @@ class FileFactorStore:
     def release(self) -> None:
         """Keep the files: the parts are written from them."""
 
-    def replay(
-        self, placement: BlockPlacement, level: int, behind: Sequence[PlacedBlock]
-    ) -> list["Future[Any]"]:
+    def replay(self, placement: BlockPlacement, level: int, behind: Sequence[PlacedBlock]) -> list["Future[Any]"]:
         """Let each worker read its rows of U, and V."""
         return [
             placement.submit(placed.worker, worker_block.replay_from_files, placed.block, level, self.files)

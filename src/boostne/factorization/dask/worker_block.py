@@ -125,9 +125,7 @@ class WorkerBlock:
         """Return U after the stamp's transition; raise BlockLostError if the stamp does not match."""
         if stamp.transition == "start" and stamp.attempt > self._attempt and stamp.level == self.level:
             self._attempt = stamp.attempt
-            self._U, self._accepted = (
-                aligned_empty((self.R.n_rows, width), self.R.data.dtype) for _ in range(2)
-            )
+            self._U, self._accepted = (aligned_empty((self.R.n_rows, width), self.R.data.dtype) for _ in range(2))
             self._U[:] = self._accepted[:] = 0
         elif (stamp.level, stamp.attempt) != (self.level, self._attempt):
             raise BlockLostError

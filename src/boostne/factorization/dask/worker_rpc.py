@@ -89,9 +89,7 @@ def host_block(*arguments: Any) -> WorkerBlock:
     return worker_block.build_block(*arguments)
 
 
-def request(
-    sites: list[Site], function: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any
-) -> dict[str, Any]:
+def request(sites: list[Site], function: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any) -> dict[str, Any]:
     """Return the message that runs ``function(group, *arguments)`` on the worker of the first of these blocks."""
     return {"sites": sites, "call": _serialized((function, arguments))}
 
@@ -106,10 +104,7 @@ def unpack_reply(reply: dict[str, Any] | None) -> Any:
 
 
 async def _serve(
-    worker: Any,
-    sites: list[Site],
-    function: Callable[..., Coroutine[Any, Any, Any]],
-    arguments: tuple[Any, ...],
+    worker: Any, sites: list[Site], function: Callable[..., Coroutine[Any, Any, Any]], arguments: tuple[Any, ...]
 ) -> dict[str, Any]:
     """Run a request; errors are part of the reply, since an exception would lose its type on the scheduler."""
     try:

@@ -89,9 +89,7 @@ def _reduce_partials(partials, out, n, size, W: tl.constexpr, ROWS: tl.constexpr
 
 
 @triton.jit
-def _csr_matmul(
-    starts, ends, indices, data, B, out, width, ADD: tl.constexpr, W: tl.constexpr, ENTRIES: tl.constexpr
-):
+def _csr_matmul(starts, ends, indices, data, B, out, width, ADD: tl.constexpr, W: tl.constexpr, ENTRIES: tl.constexpr):
     # One row of the sparse matrix times W columns of B.
     row = tl.program_id(0).to(tl.int64)
     columns = tl.program_id(1) * W + tl.arange(0, W)
@@ -140,9 +138,7 @@ def _csr_deflate(starts, ends, indices, data, U, V, norms, W: tl.constexpr, ENTR
 
 
 @triton.jit
-def _csr_scan(
-    dense, stride, starts, counts, indices, data, n_columns, FILL: tl.constexpr, TILE: tl.constexpr
-):
+def _csr_scan(dense, stride, starts, counts, indices, data, n_columns, FILL: tl.constexpr, TILE: tl.constexpr):
     # Counts the nonzero entries of a row or, if FILL, stores them at the start of the row.
     row = tl.program_id(0).to(tl.int64)
     kept = 0
@@ -169,15 +165,11 @@ def _truncated_log(B, B_stride, scale, out, out_stride, n, m, TILE: tl.constexpr
     b = tl.load(B + columns[:, None].to(tl.int64) * B_stride + rows[None, :], mask=inside, other=0.0)
     b *= tl.load(scale + rows, mask=rows < n, other=0.0)[None, :]
     x = tl.log(tl.maximum(b, 1.0, propagate_nan=tl.PropagateNan.ALL))
-    tl.store(
-        out + rows[:, None].to(tl.int64) * out_stride + columns[None, :], tl.trans(x), mask=tl.trans(inside)
-    )
+    tl.store(out + rows[:, None].to(tl.int64) * out_stride + columns[None, :], tl.trans(x), mask=tl.trans(inside))
 
 
 @triton.jit
-def _dense_deflate(
-    R, stride, U, V, norms, counts, n, m, W: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr
-):
+def _dense_deflate(R, stride, U, V, norms, counts, n, m, W: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
     rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     columns = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
     c = tl.arange(0, W)
@@ -242,9 +234,7 @@ def extrapolate(X: Any, previous: Any, step: Any, partials: Any) -> None:
 
 def reduce_partials(partials: Any, out: Any) -> None:
     rows, width = out.shape
-    _reduce_partials[(rows,)](
-        partials, out, len(partials), partials.stride(0), W=width, ROWS=REDUCE_ROWS, num_warps=4
-    )
+    _reduce_partials[(rows,)](partials, out, len(partials), partials.stride(0), W=width, ROWS=REDUCE_ROWS, num_warps=4)
 
 
 def csr_matmul(matrix: Any, B: Any, out: Any, add: bool) -> None:
@@ -288,9 +278,7 @@ def csr_fill(dense: Any, matrix: Any) -> None:
 
 def _scan(dense: Any, starts: Any, counts: Any, indices: Any, data: Any, fill: bool) -> None:
     n, m = dense.shape
-    _csr_scan[(n,)](
-        dense, dense.stride(0), starts, counts, indices, data, m, FILL=fill, TILE=SCAN_COLUMNS, num_warps=4
-    )
+    _csr_scan[(n,)](dense, dense.stride(0), starts, counts, indices, data, m, FILL=fill, TILE=SCAN_COLUMNS, num_warps=4)
 
 
 def dense_matmul(R: Any, V: Any, out: Any, add: bool) -> None:

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from boostne.errors import ParameterError
 from boostne.kernels.column_blocked_csr import ColumnBlockedCSR, Residual
-from boostne.kernels.contract import DEAD_COMPONENT, Kernels, PushedRows, SparseRows
-from boostne.kernels.csr_graph import CSRGraph, TransitionGraph
+from boostne.kernels.contract import DEAD_COMPONENT, Array, DoubleArray, IndexArray, Kernels, PushedRows, SparseRows
+from boostne.kernels.csr_graph import CSRGraph, TransitionGraph, WalkGraph
 from boostne.kernels.layout import BLOCK_COLUMNS, aligned_empty, round_up, tile_width
 from boostne.kernels.native.library import load_library
 from boostne.kernels.push_graph import PushGraph
@@ -53,12 +53,11 @@ class NativeKernels(Kernels):
         self._isa = best if instruction_set is None else INSTRUCTION_SETS.index(instruction_set)
         if self._isa > best:
             raise ParameterError(
-                f"this machine does not support {instruction_set}; its best instruction set is "
-                f"{INSTRUCTION_SETS[best]}"
+                f"this machine does not support {instruction_set}; its best instruction set is {INSTRUCTION_SETS[best]}"
             )
         self.instruction_set = INSTRUCTION_SETS[self._isa]
         self.threads = threads
-        self._scratch: NDArray[Any] = np.empty((0, 0))
+        self._scratch: Array = np.empty((0, 0))
 
     def _call(self, name: str, *arguments: Any) -> None:
         getattr(self._library, f"boostne_{name}")(*map(_to_c, arguments))
@@ -66,29 +65,19 @@ class NativeKernels(Kernels):
     def _call_typed(self, name: str, dtype: np.dtype[Any], *arguments: Any) -> None:
         self._call(f"{name}_{SUFFIX[dtype]}", self._isa, self.threads, *arguments)
 
-    def _scratch_for(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
+    def _scratch_for(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
         # Reused across calls: page faults on new memory can cost more than the call itself.
         if self._scratch.shape != shape or self._scratch.dtype != dtype:
             self._scratch = aligned_empty(shape, dtype)
         return self._scratch
 
-    def stripe(
-        self,
-        indptr: NDArray[np.int64],
-        columns: NDArray[np.int32],
-        data: NDArray[Any],
-        rows: NDArray[np.int64],
-        starts: NDArray[np.int64],
-        bits: int,
-    ) -> None:
-        """Sort entries by strips of columns."""
-        n_blocks, n_strips = len(rows) - 1, starts.shape[1] - 1
-        self._call_typed("stripe", data.dtype, n_blocks, rows, n_strips, bits, indptr, columns, data, starts)
+    def stripe(self, indptr: NDArray[np.int64], R: ColumnBlockedCSR) -> None:
+        entries = R.packed_indices, R.data, R.starts
+        self._call_typed("stripe", R.data.dtype, len(R.rows) - 1, R.rows, R.n_strips, R.bits, indptr, *entries)
 
     def sweep(
-        self, R: Residual, V: NDArray[Any], gram_v: NDArray[np.float64], U: NDArray[Any], *, inner: int
-    ) -> tuple[list[PartialSum], NDArray[np.float64]]:
-        """Update U and compute ``R^T U``."""
+        self, R: Residual, V: Array, gram_v: DoubleArray, U: Array, *, inner: int
+    ) -> tuple[list[PartialSum], DoubleArray]:
         n_columns, width = V.shape
         nodes = tree_nodes(R.first_shard, R.n_shards)
         sums = aligned_empty((len(nodes) * n_columns, width), V.dtype)
@@ -102,10 +91,7 @@ class NativeKernels(Kernels):
         )  # fmt: skip
         return [PartialSum(*node, sums[i * n_columns :][:n_columns]) for i, node in enumerate(nodes)], grams
 
-    def hals(
-        self, V: NDArray[Any], C: NDArray[Any], gram_u: NDArray[np.float64], *, inner: int
-    ) -> tuple[NDArray[np.float64], float]:
-        """Update V."""
+    def hals(self, V: Array, C: Array, gram_u: DoubleArray, *, inner: int) -> tuple[DoubleArray, float]:
         n_rows, width = V.shape
         gram_v, product = np.empty((width, width)), np.empty(1)
         self._call_typed(
@@ -113,34 +99,22 @@ class NativeKernels(Kernels):
         )  # fmt: skip
         return gram_v, float(product[0])
 
-    def extrapolate(self, V: NDArray[Any], W: NDArray[Any], step: float) -> NDArray[np.float64]:
-        """Extrapolate from W through V."""
+    def extrapolate(self, V: Array, W: Array, step: float) -> DoubleArray:
         n_rows, width = V.shape
         gram_w = np.empty((width, width))
         self._call_typed("extrapolate", V.dtype, _n_chunks(n_rows), n_rows, width, step, V, W, gram_w)
         return gram_w
 
-    def deflate(self, R: Residual, U: NDArray[Any], V: NDArray[Any]) -> NDArray[np.float64]:
-        """Subtract ``U V^T`` from R."""
+    def deflate(self, R: Residual, U: Array, V: Array) -> DoubleArray:
         norms = np.empty(R.n_shards)
         name, matrix = _residual("deflate", R)
         self._call_typed(name, V.dtype, *matrix, V.shape[1], U, V, norms)
         return norms
 
-    def walk_columns(
-        self, graph: TransitionGraph, scale: NDArray[Any], window: int, columns: range
-    ) -> SparseRows:
-        """Compute columns of the DeepWalk matrix."""
+    def walk_columns(self, graph: TransitionGraph, scale: Array, window: int, columns: range) -> SparseRows:
         return self._walk_rows("walk_columns", graph, columns, scale, window)
 
-    def step_rows(
-        self,
-        graph: TransitionGraph,
-        scales: tuple[NDArray[Any], NDArray[Any]],
-        steps: int,
-        rows: range,
-    ) -> SparseRows:
-        """Compute rows of a GraRep matrix."""
+    def step_rows(self, graph: TransitionGraph, scales: tuple[Array, Array], steps: int, rows: range) -> SparseRows:
         return self._walk_rows("step_rows", graph, rows, *scales, steps)
 
     def _walk_rows(self, name: str, graph: TransitionGraph, rows: range, *arguments: Any) -> SparseRows:
@@ -159,7 +133,6 @@ class NativeKernels(Kernels):
     def push_rows(
         self, graph: PushGraph, *, factor: float, epsilon: float, window: int, cap: int, rows: range
     ) -> PushedRows:
-        """Compute rows of the DeepWalk matrix by forward push."""
         dtype = graph.inverse_degree.dtype
         counts, dropped = np.empty(len(rows), np.int64), np.empty(len(rows))
         columns, values = np.empty(len(rows) * cap, np.int32), np.empty(len(rows) * cap, dtype)
@@ -171,10 +144,7 @@ class NativeKernels(Kernels):
         total = int(counts.sum())
         return counts, columns[:total], values[:total], dropped
 
-    def communities(
-        self, graph: CSRGraph, *, max_size: int, max_rounds: int, tolerated_changes: int
-    ) -> NDArray[np.int32]:
-        """Find communities by label propagation."""
+    def communities(self, graph: CSRGraph, *, max_size: int, max_rounds: int, tolerated_changes: int) -> IndexArray:
         labels = np.empty(graph.n, np.int32)
         self._call(
             "communities", graph.n, graph.indptr, graph.indices, graph.weights, max_size, max_rounds,
@@ -183,42 +153,23 @@ class NativeKernels(Kernels):
         return labels
 
     def random_walks(
-        self,
-        indptr: NDArray[np.int64],
-        indices: NDArray[np.int32],
-        cumulative: NDArray[np.float64] | None,
-        starts: NDArray[np.int32],
-        length: int,
-        *,
-        p: float = 1.0,
-        q: float = 1.0,
-        seed: int = 0,
-        first: int = 0,
-    ) -> NDArray[np.int32]:
-        """Generate random walks."""
+        self, graph: WalkGraph, starts: IndexArray, length: int, *, p: float, q: float, seed: int, first: int
+    ) -> IndexArray:
         walks = np.empty((len(starts), length), np.int32)
         self._call(
-            "random_walks", self.threads, len(starts), length, indptr, indices, cumulative, starts, p, q, seed, first,
-            walks,
+            "random_walks", self.threads, len(starts), length, graph.indptr, graph.indices, graph.cumulative, starts,
+            p, q, seed, first, walks,
         )  # fmt: skip
         return walks
 
     def train_walks(
-        self,
-        model: SkipGram,
-        walks: NDArray[np.int32],
-        *,
-        window: int,
-        rates: tuple[float, float],
-        seed: int,
+        self, model: SkipGram, walks: IndexArray, *, window: int, rates: tuple[float, float], seed: int
     ) -> None:
-        """Train a skip-gram model on walks."""
         self._train("train_walks", model, rates, seed, walks, *walks.shape, window)
 
     def train_edges(
         self, model: SkipGram, edges: Edges, samples: int, *, rates: tuple[float, float], seed: int
     ) -> None:
-        """Train a skip-gram model on edges."""
         table = (edges.table.threshold, edges.table.alias) if edges.table else (None, None)
         source = edges.source, edges.target, *table, len(edges.source), samples
         self._train("train_edges", model, rates, seed, *source)
@@ -230,15 +181,13 @@ class NativeKernels(Kernels):
             model.negative, vectors.shape[1], vectors, model.contexts, *rates, seed, *source,
         )  # fmt: skip
 
-    def product(self, R: ShardedCSR, V: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Compute ``R V``."""
+    def product(self, R: ShardedCSR, V: DoubleArray) -> DoubleArray:
         return self._product(R, V, gram=False)
 
-    def gram_product(self, R: ShardedCSR, V: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Compute ``R^T R V``."""
+    def gram_product(self, R: ShardedCSR, V: DoubleArray) -> DoubleArray:
         return self._product(R, V, gram=True)
 
-    def _product(self, R: ShardedCSR, V: NDArray[np.float64], *, gram: bool) -> NDArray[np.float64]:
+    def _product(self, R: ShardedCSR, V: DoubleArray, *, gram: bool) -> DoubleArray:
         missing = -V.shape[1] % tile_width(V.dtype)
         padded = np.pad(V, [(0, 0), (0, missing)]) if missing else V
         n_columns, width = padded.shape

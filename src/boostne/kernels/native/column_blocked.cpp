@@ -14,8 +14,7 @@ namespace boostne {
 namespace {
 
 // Allocates an uninitialized buffer on first use.
-template <class T>
-T* allocate_once(std::unique_ptr<T[]>& buffer, int64_t size) {
+template <class T> T* allocate_once(std::unique_ptr<T[]>& buffer, int64_t size) {
   if (!buffer) buffer.reset(new T[size]);
   return buffer.get();
 }

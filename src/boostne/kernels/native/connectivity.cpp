@@ -3,7 +3,7 @@
 #include "api.h"
 #include "isa.h"
 #include "parallel.h"
-#include "row_kernels.h"
+#include "walk_kernels.h"
 
 namespace boostne {
 namespace {
@@ -15,7 +15,7 @@ void walk_columns(int isa, int threads, int64_t first, int64_t last, int64_t n, 
                   const int32_t* adjacent, const T* weights, const T* inverse_degree, const T* scale,
                   const T* row_scale, int window, bool cumulative, T* scratch, int32_t* indices, T* data,
                   int64_t* counts) {
-  const RowKernels<T> kernels = BOOSTNE_FOR_ISA(isa, row_kernels<T>());
+  const WalkKernels<T> kernels = BOOSTNE_FOR_ISA(isa, walk_kernels<T>());
   const int64_t blocks = (last - first + kBlockColumns - 1) / kBlockColumns;
   parallel_for(blocks, threads, [&](int64_t b, int thread) {
     const int64_t begin = first + b * kBlockColumns;

@@ -15,8 +15,7 @@
 namespace boostne {
 
 // Calls body(task, thread) for every task in [0, tasks), dynamically scheduled.
-template <class Body>
-void parallel_for(int64_t tasks, int threads, const Body& body) {
+template <class Body> void parallel_for(int64_t tasks, int threads, const Body& body) {
   std::atomic<int64_t> next{0};
   auto work = [&](int thread) {
     for (int64_t task; (task = next.fetch_add(1)) < tasks;) body(task, thread);
@@ -31,8 +30,7 @@ void parallel_for(int64_t tasks, int threads, const Body& body) {
 // Serializes the last step of parallel tasks in task order, so that sums do not depend on the number of threads.
 class OrderedSection {
  public:
-  template <class Body>
-  void run(int64_t task, const Body& body) {
+  template <class Body> void run(int64_t task, const Body& body) {
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait(lock, [&] { return next_ == task; });
     body();

@@ -9,8 +9,7 @@
 
 namespace boostne {
 
-template <class D>
-struct ProductRows {  // one shard of R
+template <class D> struct ProductRows {  // one shard of R
   const int64_t* indptr;
   const int32_t* indices;
   const D* data;
@@ -22,8 +21,7 @@ struct ProductRows {  // one shard of R
   double* C;        // += R^T U over this shard, tiled; nullptr: not computed
 };
 
-template <class D>
-using ProductKernel = void (*)(const ProductRows<D>&);
+template <class D> using ProductKernel = void (*)(const ProductRows<D>&);
 
 BOOSTNE_DECLARE_FOR_EACH_ISA(template <class D> ProductKernel<D> product_kernel())
 

@@ -17,8 +17,7 @@ inline int64_t rows_by_entries(const int64_t* indptr, int64_t rows) {
   return count;
 }
 
-template <class D>
-void product_rows(const ProductRows<D>& s) {
+template <class D> void product_rows(const ProductRows<D>& s) {
   constexpr int64_t Tile = kTile<double>;
   constexpr int L = kWide<double>;
   constexpr int K = Tile / L;
@@ -40,14 +39,8 @@ void product_rows(const ProductRows<D>& s) {
 
 }  // namespace
 
-template <>
-ProductKernel<float> product_kernel<float>() {
-  return product_rows<float>;
-}
-template <>
-ProductKernel<double> product_kernel<double>() {
-  return product_rows<double>;
-}
+template <> ProductKernel<float> product_kernel<float>() { return product_rows<float>; }
+template <> ProductKernel<double> product_kernel<double>() { return product_rows<double>; }
 
 }  // namespace BOOSTNE_ISA
 }  // namespace boostne

@@ -17,8 +17,7 @@ namespace {
 
 constexpr int64_t kBlockRows = 16;  // rows per task: few, because hubs take longer than other nodes
 
-template <class T>
-struct PushGraph {
+template <class T> struct PushGraph {
   int64_t n;
   const int64_t* indptr;
   const int32_t* indices;
@@ -39,8 +38,7 @@ constexpr int64_t kDirectBytes = 1 << 23;  // maximum size of a direct table; be
 
 // Maps a value above 1 to a bucket, by the leading bits of its representation: 64 buckets per power of two.
 constexpr int64_t kBuckets = 4096;
-template <class T>
-int64_t bucket(T value) {
+template <class T> int64_t bucket(T value) {
   using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
   constexpr int shift = sizeof(T) == 4 ? 17 : 46;
   const T one = 1;
@@ -50,8 +48,7 @@ int64_t bucket(T value) {
   return std::min(static_cast<int64_t>((bits - min_bits) >> shift), kBuckets - 1);
 }
 
-template <class T, class Table>
-class Pusher {
+template <class T, class Table> class Pusher {
  public:
   explicit Pusher(const PushGraph<T>& graph)
       : graph_(graph),

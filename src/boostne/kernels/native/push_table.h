@@ -10,19 +10,16 @@
 
 namespace boostne {
 
-template <class T>
-struct Slot {
+template <class T> struct Slot {
   int32_t node;   // -1: empty
   T next, total;  // mass that arrives in this step, and in all steps
   T inverse_degree;
 };
 
-template <class T>
-constexpr Slot<T> kEmpty = {-1, T(0), T(0), T(0)};
+template <class T> constexpr Slot<T> kEmpty = {-1, T(0), T(0), T(0)};
 
 // One slot per node.
-template <class T>
-class DirectTable {
+template <class T> class DirectTable {
  public:
   struct View {
     Slot<T>* slots;
@@ -39,8 +36,7 @@ class DirectTable {
 };
 
 // Open addressing with linear probing; at most half of the slots are occupied.
-template <class T>
-class HashTable {
+template <class T> class HashTable {
  public:
   struct View {
     Slot<T>* slots;

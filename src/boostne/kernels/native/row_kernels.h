@@ -1,4 +1,4 @@
-// The hot loops, as one function table per instruction set and value type.
+// The hot loops of the factorization, as one function table per instruction set and value type.
 //
 // Conventions: factors are row-major and 64-byte aligned, with rows of `width` values, zero-padded to kPad values or to
 // a multiple of kTile. `indptr` holds absolute offsets into `indices` and `data`. A tiled factor is divided into tiles
@@ -12,8 +12,7 @@
 
 namespace boostne {
 
-template <class T>
-struct SweepFactors {  // factors in the fused pass over a shard of the residual R
+template <class T> struct SweepFactors {  // factors in the fused pass over a shard of the residual R
   int64_t n_columns;
   int64_t width;
   int inner;         // HALS sweeps per row
@@ -25,8 +24,7 @@ struct SweepFactors {  // factors in the fused pass over a shard of the residual
   double* gram_u;    // += U^T U over this shard
 };
 
-template <class T>
-struct SweepRows {  // one shard
+template <class T> struct SweepRows {  // one shard
   const int64_t* indptr;
   const int32_t* indices;
   const T* data;
@@ -35,8 +33,7 @@ struct SweepRows {  // one shard
   T* scratch;  // scratch_size(width) values
 };
 
-template <class T>
-struct HalsRows {  // rows of V, given C = R^T U and U^T U
+template <class T> struct HalsRows {  // rows of V, given C = R^T U and U^T U
   int64_t first, last;
   int64_t width;
   int inner;
@@ -49,8 +46,7 @@ struct HalsRows {  // rows of V, given C = R^T U and U^T U
   T* scratch;
 };
 
-template <class T>
-struct ExtrapolateRows {  // W <- max(V + step (V - W), 0)
+template <class T> struct ExtrapolateRows {  // W <- max(V + step (V - W), 0)
   int64_t first, last;
   int64_t width;
   T step;
@@ -60,9 +56,8 @@ struct ExtrapolateRows {  // W <- max(V + step (V - W), 0)
   T* scratch;
 };
 
-template <class T>
-struct DeflateRows {  // R <- max(R - U V, 0), compacted towards the start of the shard
-  int64_t* indptr;    // of this shard: last - first + 1 offsets, updated
+template <class T> struct DeflateRows {  // R <- max(R - U V, 0), compacted towards the start of the shard
+  int64_t* indptr;                       // of this shard: last - first + 1 offsets, updated
   int32_t* indices;
   T* data;
   int64_t first, last;
@@ -72,56 +67,22 @@ struct DeflateRows {  // R <- max(R - U V, 0), compacted towards the start of th
   double* norm2;  // += ||R||^2 of the new R
 };
 
-template <class T>
-struct WalkColumns {  // `columns` columns of S + S^2 + ... + S^T, by Horner's rule, or of S^T alone; S = D^-1 A
-  const int64_t* indptr;
-  const int32_t* indices;
-  const T* weights;  // nullptr: all weights are 1
-  const T* inverse_degree;
-  int64_t n;
-  int64_t first, columns;
-  int window;       // T
-  bool cumulative;  // whether to add the walks shorter than T
-  T* block;         // output, n by kBlockColumns
-  T* buffer;        // same size as block
-};
-
-template <class T>
-struct TruncatedLog {  // column c of the block becomes row c of X: log(scale * entry) where positive
-  const T* block;
-  int64_t n;
-  int64_t columns;
-  const T* scale;
-  const T* row_scale;  // additional scale of the block's rows; nullptr: 1
-  int32_t* indices;    // columns by n
-  T* data;
-  int64_t* counts;
-};
-
-template <class T>
-struct RowKernels {
+template <class T> struct RowKernels {
   void (*sweep)(const SweepRows<T>&);
   void (*hals)(const HalsRows<T>&);
   void (*extrapolate)(const ExtrapolateRows<T>&);
   void (*deflate)(const DeflateRows<T>&);
-  void (*walk_columns)(const WalkColumns<T>&);
-  void (*truncated_log)(const TruncatedLog<T>&);
 };
 
-constexpr int64_t kPad = 8;  // values in a row of a narrow factor
-template <class T>
-constexpr int64_t kTile = 64 / sizeof(T);  // values in a cache line
-template <class T>
-constexpr int64_t tile_width(int64_t width) {
-  return width % kTile<T> == 0 ? kTile<T> : kPad;
-}
+constexpr int64_t kPad = 8;                                   // values in a row of a narrow factor
+template <class T> constexpr int64_t kTile = 64 / sizeof(T);  // values in a cache line
+template <class T> constexpr int64_t tile_width(int64_t width) { return width % kTile<T> == 0 ? kTile<T> : kPad; }
 
 constexpr int64_t kLaneRows = 16;           // rows that HALS updates in parallel
 constexpr int64_t kBlockRows = 256;         // maximum number of rows gathered before they are scattered
 constexpr int64_t kBlockEntries = 1 << 19;  // maximum number of entries in those rows
 constexpr int64_t kGramRows = 64;           // rows summed in the factor's precision before conversion to double
 constexpr int kSquares = 32;                // registers summed likewise for the norm of the residual
-constexpr int64_t kBlockColumns = 16;       // columns of X computed together: one cache line of float32
 
 constexpr int64_t scratch_size(int64_t width) { return (kBlockRows + 2 * kLaneRows + width) * width; }
 

@@ -1,51 +1,17 @@
-// The hot loops, compiled once per instruction set with BOOSTNE_ISA (namespace) and BOOSTNE_BYTES (register width)
-// defined. They use no inline functions of the standard library: the linker could keep a copy compiled for AVX-512 for
-// all callers.
+// Hot loops of the factorization, compiled once per instruction set.
 #pragma once
 
-#include <math.h>
 #include <string.h>
 
 #include "row_kernels.h"
+#include "vectors.inl"
 
 namespace boostne {
 namespace BOOSTNE_ISA {
 namespace {
 
-// A register of L values. aligned(sizeof(T)): rows of 8 float32 are not 64-byte aligned.
-template <class T, int L>
-struct Lanes {
-  typedef T type __attribute__((vector_size(L * sizeof(T)), aligned(sizeof(T)), may_alias));
-};
-
-template <class V, class T>
-inline V load(const T* p) {
-  return *reinterpret_cast<const V*>(p);
-}
-template <class V, class T>
-inline void store(T* p, V v) {
-  *reinterpret_cast<V*>(p) = v;
-}
-
-template <int... I>
-struct Indices {};
-template <int N, int... I>
-struct MakeIndices : MakeIndices<N - 1, N - 1, I...> {};
-template <int... I>
-struct MakeIndices<0, I...> {
-  using type = Indices<I...>;
-};
-
-template <class T>
-constexpr int kWide = BOOSTNE_BYTES / sizeof(T);  // values in a full register
-template <class T>
-constexpr int kNarrow = kWide<T> < kPad ? kWide<T> : kPad;  // values per register for narrow factors
-
 constexpr int64_t kCachedFactorBytes = 1 << 20;  // larger factors do not fit in the cache of a core
 constexpr int64_t kPrefetchDistance = 24;        // entries
-
-inline float natural_log(float x) { return logf(x); }
-inline double natural_log(double x) { return log(x); }
 
 // out = sum over a row's entries of data * V[column], for a tile of K registers; `data` may have another type. `Unroll`
 // independent sums hide the latency of the multiply-add.
@@ -120,21 +86,18 @@ inline void hals_block(int64_t width, int inner, const T* p, const T* gram, cons
     }
 }
 
-template <class T>
-inline void transpose_in(const T* rows, int64_t count, int64_t width, T* lanes) {
+template <class T> inline void transpose_in(const T* rows, int64_t count, int64_t width, T* lanes) {
   for (int64_t c = 0; c < width; ++c)
     for (int64_t r = 0; r < kLaneRows; ++r) lanes[c * kLaneRows + r] = r < count ? rows[r * width + c] : T(0);
 }
 
-template <class T>
-inline void transpose_out(const T* lanes, int64_t count, int64_t width, T* rows) {
+template <class T> inline void transpose_out(const T* lanes, int64_t count, int64_t width, T* rows) {
   for (int64_t r = 0; r < count; ++r)
     for (int64_t c = 0; c < width; ++c) rows[r * width + c] = lanes[c * kLaneRows + r];
 }
 
 // gram += x x^T over `count` rows
-template <class T, int L>
-inline void add_gram(const T* rows, int64_t count, int64_t width, T* gram) {
+template <class T, int L> inline void add_gram(const T* rows, int64_t count, int64_t width, T* gram) {
   using Vec = typename Lanes<T, L>::type;
   for (int64_t c = 0; c < width; ++c)
     for (int64_t k = 0; k < width; k += L) {
@@ -144,8 +107,7 @@ inline void add_gram(const T* rows, int64_t count, int64_t width, T* gram) {
     }
 }
 
-template <class T>
-inline void flush_gram(T* gram, int64_t width, double* total) {
+template <class T> inline void flush_gram(T* gram, int64_t width, double* total) {
   for (int64_t i = 0; i < width * width; ++i) {
     total[i] += gram[i];
     gram[i] = 0;
@@ -161,8 +123,7 @@ inline int64_t rows_in_block(const int64_t* indptr, int64_t rows) {
 }
 
 // HALS on `count` rows of U given p = R V, and their Gram matrix; scratch holds (2 kLaneRows + width) width values.
-template <class T, int L>
-void update_rows(const SweepFactors<T>& s, const T* p, T* u, int64_t count, T* scratch) {
+template <class T, int L> void update_rows(const SweepFactors<T>& s, const T* p, T* u, int64_t count, T* scratch) {
   T* p_lanes = scratch;
   T* u_lanes = p_lanes + kLaneRows * s.width;
   T* gram = u_lanes + kLaneRows * s.width;
@@ -180,8 +141,7 @@ void update_rows(const SweepFactors<T>& s, const T* p, T* u, int64_t count, T* s
   }
 }
 
-template <class T, int L, int K, bool Prefetch>
-void sweep_rows_tiled(const SweepRows<T>& s) {
+template <class T, int L, int K, bool Prefetch> void sweep_rows_tiled(const SweepRows<T>& s) {
   constexpr int64_t Tile = K * L;
   const SweepFactors<T>& f = s.factors;
   T* p = s.scratch;
@@ -201,16 +161,14 @@ void sweep_rows_tiled(const SweepRows<T>& s) {
   }
 }
 
-template <class T, int L, int K>
-void sweep_rows(const SweepRows<T>& s) {
+template <class T, int L, int K> void sweep_rows(const SweepRows<T>& s) {
   if (s.factors.n_columns * s.factors.width * int64_t(sizeof(T)) > kCachedFactorBytes)
     sweep_rows_tiled<T, L, K, true>(s);
   else
     sweep_rows_tiled<T, L, K, false>(s);
 }
 
-template <class T, int L>
-void hals_rows(const HalsRows<T>& s) {
+template <class T, int L> void hals_rows(const HalsRows<T>& s) {
   T* c_lanes = s.scratch;
   T* v_lanes = c_lanes + kLaneRows * s.width;
   T* gram = v_lanes + kLaneRows * s.width;
@@ -231,8 +189,7 @@ void hals_rows(const HalsRows<T>& s) {
   *s.inner_product += inner_product;
 }
 
-template <class T, int L>
-void extrapolate_rows(const ExtrapolateRows<T>& s) {
+template <class T, int L> void extrapolate_rows(const ExtrapolateRows<T>& s) {
   memset(s.scratch, 0, sizeof(T) * s.width * s.width);
   for (int64_t i = s.first; i < s.last; i += kGramRows) {
     const int64_t count = s.last - i < kGramRows ? s.last - i : kGramRows;
@@ -247,32 +204,8 @@ void extrapolate_rows(const ExtrapolateRows<T>& s) {
   }
 }
 
-// Lane i of the result is a_i + a_{i+Step} if bit Step of i is 0, and b_{i-Step} + b_i if it is 1.
-template <int Step, class Vec, int... I>
-inline Vec add_pairs(Vec a, Vec b, Indices<I...>) {
-  constexpr int L = sizeof...(I);
-  return __builtin_shufflevector(a, b, (I & Step ? L + I - Step : I)...) +
-         __builtin_shufflevector(a, b, (I & Step ? L + I : I + Step)...);
-}
-
-// Reduces v[0 .. L) to one register whose lane i is the sum of the lanes of v[i]: a transposed addition tree.
-template <class T, int L, int Step>
-struct SumLanes {
-  using Vec = typename Lanes<T, L>::type;
-  static inline Vec of(const Vec* v) {
-    return add_pairs<Step>(SumLanes<T, L, Step / 2>::of(v), SumLanes<T, L, Step / 2>::of(v + Step),
-                           typename MakeIndices<L>::type());
-  }
-};
-template <class T, int L>
-struct SumLanes<T, L, 0> {
-  using Vec = typename Lanes<T, L>::type;
-  static inline Vec of(const Vec* v) { return v[0]; }
-};
-
 // Prefetches V[column] for L entries.
-template <class T, int L>
-inline void prefetch(const int32_t* indices, const T* V, int64_t width) {
+template <class T, int L> inline void prefetch(const int32_t* indices, const T* V, int64_t width) {
   for (int i = 0; i < L; ++i)
     for (int64_t k = 0; k < width; k += kTile<T>) __builtin_prefetch(V + indices[i] * width + k);
 }
@@ -292,8 +225,7 @@ inline typename Lanes<T, L>::type subtract_product(const int32_t* indices, typen
   return data - SumLanes<T, L, L / 2>::of(products);
 }
 
-template <class T, int L>
-inline double sum_of_squares(const T* data, int64_t count) {
+template <class T, int L> inline double sum_of_squares(const T* data, int64_t count) {
   using Vec = typename Lanes<T, L>::type;
   double total = 0;
   int64_t q = 0;
@@ -307,15 +239,13 @@ inline double sum_of_squares(const T* data, int64_t count) {
 }
 
 // Moves an entry if its new value is positive or NaN (which must show in the norm); returns the next free position.
-template <class Index, class T>
-inline int64_t keep_entry(Index* indices, T* data, int64_t from, T value, int64_t to) {
+template <class Index, class T> inline int64_t keep_entry(Index* indices, T* data, int64_t from, T value, int64_t to) {
   indices[to] = indices[from];
   data[to] = value;
   return to + !(value <= 0);
 }
 
-template <class T, int L>
-void deflate_rows(const DeflateRows<T>& s) {
+template <class T, int L> void deflate_rows(const DeflateRows<T>& s) {
   using Vec = typename Lanes<T, L>::type;
   const int64_t shard_end = s.indptr[s.last - s.first];
   int64_t out = s.indptr[0], q = out;
@@ -339,125 +269,40 @@ void deflate_rows(const DeflateRows<T>& s) {
   }
 }
 
-// out = S in
-template <class T, int L, bool Weighted>
-inline void walk_step(const WalkColumns<T>& s, const T* in, T* out) {
-  using Vec = typename Lanes<T, L>::type;
-  constexpr int K = kBlockColumns / L;
-  constexpr int Unroll = K == 1 ? 4 : 2;
-  for (int64_t i = 0; i < s.n; ++i) {
-    Vec acc[Unroll][K];
-    for (int u = 0; u < Unroll; ++u)
-      for (int k = 0; k < K; ++k) acc[u][k] = Vec{};
-    int64_t q = s.indptr[i];
-    const int64_t end = s.indptr[i + 1];
-    for (; q + Unroll <= end; q += Unroll)
-      for (int u = 0; u < Unroll; ++u) {
-        const T* row = in + s.indices[q + u] * kBlockColumns;
-        for (int k = 0; k < K; ++k)
-          acc[u][k] += Weighted ? s.weights[q + u] * load<Vec>(row + k * L) : load<Vec>(row + k * L);
-      }
-    for (; q < end; ++q) {
-      const T* row = in + s.indices[q] * kBlockColumns;
-      for (int k = 0; k < K; ++k)
-        acc[0][k] += Weighted ? s.weights[q] * load<Vec>(row + k * L) : load<Vec>(row + k * L);
-    }
-    for (int k = 0; k < K; ++k) {
-      Vec sum = acc[0][k];
-      for (int u = 1; u < Unroll; ++u) sum += acc[u][k];
-      store(out + i * kBlockColumns + k * L, sum * s.inverse_degree[i]);
-    }
-  }
-}
-
-template <class T, int L>
-void walk_columns(const WalkColumns<T>& s) {
-  // The first step needs no product: A is symmetric, so column c of S is row c of A divided by the degrees.
-  T *now = s.window % 2 ? s.block : s.buffer, *next = s.window % 2 ? s.buffer : s.block;
-  memset(now, 0, sizeof(T) * s.n * kBlockColumns);
-  for (int64_t c = 0; c < s.columns; ++c)
-    for (int64_t q = s.indptr[s.first + c]; q < s.indptr[s.first + c + 1]; ++q) {
-      const int64_t i = s.indices[q];
-      now[i * kBlockColumns + c] = (s.weights ? s.weights[q] : T(1)) * s.inverse_degree[i];
-    }
-  for (int step = 1; step < s.window; ++step) {
-    if (s.cumulative)
-      for (int64_t c = 0; c < s.columns; ++c) now[(s.first + c) * kBlockColumns + c] += 1;
-    if (s.weights)
-      walk_step<T, L, true>(s, now, next);
-    else
-      walk_step<T, L, false>(s, now, next);
-    T* swap = now;
-    now = next;
-    next = swap;
-  }
-}
-
-template <class T>
-void truncated_log(const TruncatedLog<T>& s) {
-  for (int64_t c = 0; c < s.columns; ++c) s.counts[c] = 0;
-  for (int64_t i = 0; i < s.n; ++i) {
-    const T* row = s.block + i * kBlockColumns;
-    const T row_scale = s.row_scale ? s.row_scale[i] : T(1);
-    for (int64_t c = 0; c < s.columns; ++c) {
-      const T value = row[c] * s.scale[c] * row_scale;
-      int64_t at = c * s.n + s.counts[c];
-      s.indices[at] = static_cast<int32_t>(i);
-      s.data[at] = value;
-      s.counts[c] += value > 1;
-    }
-  }
-  for (int64_t c = 0; c < s.columns; ++c)
-    for (int64_t q = c * s.n; q < c * s.n + s.counts[c]; ++q) s.data[q] = natural_log(s.data[q]);
-}
-
-template <class T>
-void sweep(const SweepRows<T>& s) {
+template <class T> void sweep(const SweepRows<T>& s) {
   if (s.factors.width % kTile<T> == 0)
     sweep_rows<T, kWide<T>, kTile<T> / kWide<T>>(s);
   else
     sweep_rows<T, kNarrow<T>, kPad / kNarrow<T>>(s);
 }
 
-template <class T>
-void hals(const HalsRows<T>& s) {
+template <class T> void hals(const HalsRows<T>& s) {
   if (s.width % kWide<T> == 0)
     hals_rows<T, kWide<T>>(s);
   else
     hals_rows<T, kNarrow<T>>(s);
 }
 
-template <class T>
-void extrapolate(const ExtrapolateRows<T>& s) {
+template <class T> void extrapolate(const ExtrapolateRows<T>& s) {
   if (s.width % kWide<T> == 0)
     extrapolate_rows<T, kWide<T>>(s);
   else
     extrapolate_rows<T, kNarrow<T>>(s);
 }
 
-template <class T>
-void deflate(const DeflateRows<T>& s) {
+template <class T> void deflate(const DeflateRows<T>& s) {
   if (s.width % kWide<T> == 0)
     deflate_rows<T, kWide<T>>(s);
   else
     deflate_rows<T, kNarrow<T>>(s);
 }
 
-template <class T>
-RowKernels<T> table() {
-  return {sweep<T>, hals<T>, extrapolate<T>, deflate<T>, walk_columns<T, kWide<T>>, truncated_log<T>};
-}
+template <class T> RowKernels<T> table() { return {sweep<T>, hals<T>, extrapolate<T>, deflate<T>}; }
 
 }  // namespace
 
-template <>
-RowKernels<float> row_kernels<float>() {
-  return table<float>();
-}
-template <>
-RowKernels<double> row_kernels<double>() {
-  return table<double>();
-}
+template <> RowKernels<float> row_kernels<float>() { return table<float>(); }
+template <> RowKernels<double> row_kernels<double>() { return table<double>(); }
 
 }  // namespace BOOSTNE_ISA
 }  // namespace boostne

@@ -3,3 +3,4 @@
 #include "product_kernels.inl"
 #include "skipgram.inl"
 #include "strip_kernels.inl"
+#include "walk_kernels.inl"

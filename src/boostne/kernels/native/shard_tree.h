@@ -9,8 +9,7 @@ namespace boostne {
 
 // Adds the sums of shards as a binary tree over the shard numbers: 0 + 1, 2 + 3, (0 + 1) + (2 + 3) and so on. A node of
 // the tree depends on its own shards only, so its sum is the same wherever it is computed.
-template <class T>
-class ShardTree {
+template <class T> class ShardTree {
  public:
   ShardTree(T* buffers, int64_t count, int64_t size) : size_(size) {
     for (int64_t b = count; b-- > 0;) free_.push_back(buffers + b * size);

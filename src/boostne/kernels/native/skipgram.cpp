@@ -55,8 +55,7 @@ struct Walks {
   }
   int64_t shards() const { return (count + per_shard - 1) / per_shard; }
 
-  template <class Emit>
-  void each(int64_t shard, uint64_t state, const Emit& emit) const {
+  template <class Emit> void each(int64_t shard, uint64_t state, const Emit& emit) const {
     const int64_t end = (shard + 1) * per_shard < count ? (shard + 1) * per_shard : count;
     for (int64_t w = shard * per_shard; w < end; ++w) {
       const int32_t* walk = walks + w * length;
@@ -79,8 +78,7 @@ struct Edges {
 
   int64_t shards() const { return (samples + per_shard - 1) / per_shard; }
 
-  template <class Emit>
-  void each(int64_t shard, uint64_t state, const Emit& emit) const {
+  template <class Emit> void each(int64_t shard, uint64_t state, const Emit& emit) const {
     const int64_t end = (shard + 1) * per_shard < samples ? (shard + 1) * per_shard : samples;
     for (int64_t q = shard * per_shard; q < end; ++q) {
       const uint64_t random = next_random(state);
@@ -96,8 +94,7 @@ struct Shard {  // pairs sorted by block
   std::vector<int32_t> pairs;
   std::vector<int64_t> begin;  // of each block, in pairs
 
-  template <class Source>
-  void fill(const SkipGram& model, const Source& source, int64_t shard, uint64_t seed) {
+  template <class Source> void fill(const SkipGram& model, const Source& source, int64_t shard, uint64_t seed) {
     const int64_t blocks = model.parts * model.parts;
     auto block = [&](int32_t u, int32_t v) { return model.part[u] * model.parts + model.part[v]; };
     begin.assign(blocks + 1, 0);
@@ -117,8 +114,7 @@ struct Shard {  // pairs sorted by block
   }
 };
 
-template <class Source>
-class Training {
+template <class Source> class Training {
  public:
   Training(int isa, int threads, const SkipGram& model, const Source& source, float first_rate, float last_rate,
            uint64_t seed)

@@ -15,8 +15,7 @@ using Wide = Lanes<float, kLanes>::type;
 using Scores = Lanes<float, kScoreLanes>::type;
 using ScoreIntegers = Lanes<int32_t, kScoreLanes>::type;
 
-template <class Vec, int... I>
-inline Scores fold(Vec v, Indices<I...>) {
+template <class Vec, int... I> inline Scores fold(Vec v, Indices<I...>) {
   if constexpr (kLanes == kScoreLanes)
     return v;
   else
@@ -32,8 +31,7 @@ inline void sum_lanes(const Wide* v, float* scores) {
 }
 
 // scores[k] = x . V[targets[k]] for K targets
-template <int K>
-void score(const float* x, const float* V, const int32_t* targets, int64_t width, float* scores) {
+template <int K> void score(const float* x, const float* V, const int32_t* targets, int64_t width, float* scores) {
   const float* row[K];
   for (int k = 0; k < K; ++k) row[k] = V + targets[k] * width;
   Wide sum[kTargets];

@@ -19,8 +19,7 @@ struct Strips {  // blocks of one shard
   int bits;
 };
 
-template <class T>
-struct SweepStrips {
+template <class T> struct SweepStrips {
   Strips layout;
   const int64_t* starts;  // offsets of the strips in packed_indices and data: strips + 1 values per block
   const uint32_t* packed_indices;
@@ -29,8 +28,7 @@ struct SweepStrips {
   T* scratch;  // strip_scratch_size(rows of the largest block, width) values
 };
 
-template <class T>
-struct DeflateStrips {  // R <- max(R - U V, 0), compacted towards the start of the shard
+template <class T> struct DeflateStrips {  // R <- max(R - U V, 0), compacted towards the start of the shard
   Strips layout;
   int64_t* starts;  // updated
   uint32_t* packed_indices;
@@ -41,8 +39,7 @@ struct DeflateStrips {  // R <- max(R - U V, 0), compacted towards the start of 
   double* norm2;  // += ||R||^2 of the new R
 };
 
-template <class T>
-struct StripKernels {
+template <class T> struct StripKernels {
   void (*sweep)(const SweepStrips<T>&);
   void (*deflate)(const DeflateStrips<T>&);
 };

@@ -41,8 +41,7 @@ inline void scatter_strip(const uint32_t* packed, const T* data, int64_t count, 
   }
 }
 
-template <class T, int L, int K>
-void sweep_strips_tiled(const SweepStrips<T>& s) {
+template <class T, int L, int K> void sweep_strips_tiled(const SweepStrips<T>& s) {
   constexpr int64_t Tile = K * L;
   const SweepFactors<T>& f = s.factors;
   const int bits = s.layout.bits;
@@ -79,8 +78,7 @@ inline typename Lanes<T, L>::type dot_products(const uint32_t* packed, int bits,
   return SumLanes<T, L, L / 2>::of(products);
 }
 
-template <class T, int L>
-void deflate_strips_lanes(const DeflateStrips<T>& s) {
+template <class T, int L> void deflate_strips_lanes(const DeflateStrips<T>& s) {
   using Vec = typename Lanes<T, L>::type;
   const int bits = s.layout.bits;
   const uint32_t mask = (uint32_t(1) << bits) - 1;
@@ -111,16 +109,14 @@ void deflate_strips_lanes(const DeflateStrips<T>& s) {
   }
 }
 
-template <class T>
-void sweep_strips(const SweepStrips<T>& s) {
+template <class T> void sweep_strips(const SweepStrips<T>& s) {
   if (s.factors.width % kTile<T> == 0)
     sweep_strips_tiled<T, kWide<T>, kTile<T> / kWide<T>>(s);
   else
     sweep_strips_tiled<T, kNarrow<T>, kPad / kNarrow<T>>(s);
 }
 
-template <class T>
-void deflate_strips(const DeflateStrips<T>& s) {
+template <class T> void deflate_strips(const DeflateStrips<T>& s) {
   if (s.width % kWide<T> == 0)
     deflate_strips_lanes<T, kWide<T>>(s);
   else
@@ -129,14 +125,8 @@ void deflate_strips(const DeflateStrips<T>& s) {
 
 }  // namespace
 
-template <>
-StripKernels<float> strip_kernels<float>() {
-  return {sweep_strips<float>, deflate_strips<float>};
-}
-template <>
-StripKernels<double> strip_kernels<double>() {
-  return {sweep_strips<double>, deflate_strips<double>};
-}
+template <> StripKernels<float> strip_kernels<float>() { return {sweep_strips<float>, deflate_strips<float>}; }
+template <> StripKernels<double> strip_kernels<double>() { return {sweep_strips<double>, deflate_strips<double>}; }
 
 }  // namespace BOOSTNE_ISA
 }  // namespace boostne

@@ -14,8 +14,7 @@ namespace boostne {
 
 // A Gram matrix in the factors' precision and the reciprocals of its diagonal. A component is dead, with reciprocal 0,
 // if its diagonal entry is at most `dead` times the largest one.
-template <class T>
-struct Gram {
+template <class T> struct Gram {
   std::vector<T> matrix, inverse;
   Gram(const double* gram, int64_t width, double dead) : matrix(gram, gram + width * width), inverse(width) {
     double largest = 0;
@@ -28,8 +27,7 @@ struct Gram {
   }
 };
 
-template <class T>
-struct SweepArguments {
+template <class T> struct SweepArguments {
   int threads;
   int64_t first, shards;  // number of the first shard in the whole matrix, and number of shards
   int64_t n_columns, width;
@@ -45,8 +43,7 @@ struct SweepArguments {
 };
 
 // Calls run(shard, factors) for each shard.
-template <class T, class Run>
-void sweep_shards(const SweepArguments<T>& a, const Run& run) {
+template <class T, class Run> void sweep_shards(const SweepArguments<T>& a, const Run& run) {
   const Gram<T> gram(a.gram_v, a.width, a.dead);
   const int64_t size = a.n_columns * a.width, square = a.width * a.width;
   T* tiled_v = a.scratch;

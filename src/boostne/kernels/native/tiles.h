@@ -9,21 +9,18 @@
 namespace boostne {
 
 // Copies one tile: `tile` columns, starting at `factor`.
-template <class T>
-void copy_tile(const T* factor, int64_t rows, int64_t width, int64_t tile, T* tiles) {
+template <class T> void copy_tile(const T* factor, int64_t rows, int64_t width, int64_t tile, T* tiles) {
   for (int64_t i = 0; i < rows; ++i) std::memcpy(tiles + i * tile, factor + i * width, sizeof(T) * tile);
 }
 
 // tiles = factor
-template <class T>
-void copy_tiled(const T* factor, int64_t rows, int64_t width, T* tiles) {
+template <class T> void copy_tiled(const T* factor, int64_t rows, int64_t width, T* tiles) {
   const int64_t tile = tile_width<T>(width);
   for (int64_t at = 0; at < width; at += tile) copy_tile(factor + at, rows, width, tile, tiles + at * rows);
 }
 
 // factor = tiles
-template <class T>
-void copy_untiled(const T* tiles, int64_t rows, int64_t width, T* factor) {
+template <class T> void copy_untiled(const T* tiles, int64_t rows, int64_t width, T* factor) {
   const int64_t tile = tile_width<T>(width);
   for (int64_t at = 0; at < width; at += tile)
     for (int64_t i = 0; i < rows; ++i)
@@ -31,8 +28,7 @@ void copy_untiled(const T* tiles, int64_t rows, int64_t width, T* factor) {
 }
 
 // factor += tiles
-template <class T>
-void add_tiled(const T* tiles, int64_t rows, int64_t width, T* factor) {
+template <class T> void add_tiled(const T* tiles, int64_t rows, int64_t width, T* factor) {
   const int64_t tile = tile_width<T>(width);
   for (int64_t at = 0; at < width; at += tile)
     for (int64_t i = 0; i < rows; ++i)

@@ -42,8 +42,7 @@ class Random {
 };
 
 // Returns the index of the first of n sorted values for which `before` is false; branch-free binary search.
-template <class T, class Before>
-int64_t partition_point(const T* sorted, int64_t n, const Before& before) {
+template <class T, class Before> int64_t partition_point(const T* sorted, int64_t n, const Before& before) {
   const T* first = sorted;
   while (n > 1) {
     const int64_t half = n / 2;

@@ -6,9 +6,7 @@ from numpy.typing import NDArray
 from boostne.kernels.csr_graph import CSRGraph
 
 
-def communities(
-    graph: CSRGraph, *, max_size: int, max_rounds: int, tolerated_changes: int
-) -> NDArray[np.int32]:
+def communities(graph: CSRGraph, *, max_size: int, max_rounds: int, tolerated_changes: int) -> NDArray[np.int32]:
     """Find communities by label propagation."""
     labels, size = list(range(graph.n)), [1] * graph.n
     for _ in range(max_rounds):
@@ -17,9 +15,7 @@ def communities(
             score = {labels[v]: 0.0}
             for e in range(graph.indptr[v], graph.indptr[v + 1]):
                 label = labels[graph.indices[e]]
-                score[label] = score.get(label, 0.0) + (
-                    1.0 if graph.weights is None else float(graph.weights[e])
-                )
+                score[label] = score.get(label, 0.0) + (1.0 if graph.weights is None else float(graph.weights[e]))
             best = old = labels[v]
             for label, weight in score.items():
                 if weight > score[best] and size[label] < max_size:

@@ -1,12 +1,9 @@
 """Rows of the DeepWalk and GraRep matrices in NumPy."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.kernels.contract import PushedRows, SparseRows
+from boostne.kernels.contract import Array, PushedRows, SparseRows
 from boostne.kernels.csr_graph import TransitionGraph
 from boostne.kernels.push_graph import PushGraph
 
@@ -17,20 +14,20 @@ def adjacency(graph: TransitionGraph) -> sparse.csr_array:
     return sparse.csr_array((data, graph.indices, graph.indptr), shape=(graph.n, graph.n))
 
 
-def identity_columns(graph: TransitionGraph, columns: range) -> NDArray[Any]:
+def identity_columns(graph: TransitionGraph, columns: range) -> Array:
     """Return some columns of the identity matrix."""
     block = np.zeros((graph.n, len(columns)), graph.inverse_degree.dtype)
     block[np.arange(columns.start, columns.stop), np.arange(len(columns))] = 1
     return block
 
 
-def positive_logarithms(B: NDArray[Any]) -> SparseRows:
+def positive_logarithms(B: Array) -> SparseRows:
     """Return the positive entries of ``log B``, column by column."""
     kept = [np.flatnonzero(column > 1).astype(np.int32) for column in B.T]
     return [(rows, np.log(B[rows, c])) for c, rows in enumerate(kept)]
 
 
-def walk_columns(graph: TransitionGraph, scale: NDArray[Any], window: int, columns: range) -> SparseRows:
+def walk_columns(graph: TransitionGraph, scale: Array, window: int, columns: range) -> SparseRows:
     """Compute columns of the DeepWalk matrix: ``B <- S (B + I)``, ``window`` times."""
     A, identity = adjacency(graph), identity_columns(graph, columns)
     B = np.zeros_like(identity)
@@ -40,9 +37,7 @@ def walk_columns(graph: TransitionGraph, scale: NDArray[Any], window: int, colum
     return positive_logarithms(B)
 
 
-def step_rows(
-    graph: TransitionGraph, scales: tuple[NDArray[Any], NDArray[Any]], steps: int, rows: range
-) -> SparseRows:
+def step_rows(graph: TransitionGraph, scales: tuple[Array, Array], steps: int, rows: range) -> SparseRows:
     """Compute rows of a GraRep matrix: ``B <- S B``, ``steps`` times."""
     A, B = adjacency(graph), identity_columns(graph, rows)
     for _ in range(steps):
@@ -51,9 +46,7 @@ def step_rows(
     return positive_logarithms(B)
 
 
-def push_rows(
-    graph: PushGraph, *, factor: float, epsilon: float, window: int, cap: int, rows: range
-) -> PushedRows:
+def push_rows(graph: PushGraph, *, factor: float, epsilon: float, window: int, cap: int, rows: range) -> PushedRows:
     """Compute rows of the DeepWalk matrix by forward push."""
     A, inverse_degree = adjacency(graph), graph.inverse_degree
     pushed, dropped = [], np.zeros(len(rows))

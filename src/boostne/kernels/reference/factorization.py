@@ -1,18 +1,17 @@
 """HALS updates, deflation and sparse products in NumPy."""
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.kernels.column_blocked_csr import Residual
-from boostne.kernels.contract import DEAD_COMPONENT
+from boostne.kernels.column_blocked_csr import ColumnBlockedCSR, Residual
+from boostne.kernels.contract import DEAD_COMPONENT, Array, DoubleArray
 from boostne.kernels.sharded_csr import ShardedCSR
 from boostne.kernels.tree_reduction import PartialSum, merge_partials
 
 
-def hals_sweeps(X: NDArray[Any], P: NDArray[Any], gram: NDArray[np.float64], inner: int) -> None:
+def hals_sweeps(X: Array, P: Array, gram: DoubleArray, inner: int) -> None:
     """Coordinate descent on ``min_{X >= 0} ||target - X F||^2``, given ``P = target F^T`` and ``gram = F F^T``.
 
     Updates the columns of X in place, one after the other, ``inner`` times::
@@ -29,35 +28,27 @@ def hals_sweeps(X: NDArray[Any], P: NDArray[Any], gram: NDArray[np.float64], inn
             X[:, c] = np.maximum(X[:, c] + (P[:, c] - X @ gram[:, c]) / gram[c, c], 0)
 
 
-def gram_of(X: NDArray[Any]) -> NDArray[np.float64]:
+def gram_of(X: Array) -> DoubleArray:
     """Return ``X^T X`` in double precision."""
     X64 = X.astype(np.float64)
     return np.asarray(X64.T @ X64)
 
 
-def stripe(
-    indptr: NDArray[np.int64],
-    columns: NDArray[np.int32],
-    data: NDArray[Any],
-    rows: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    bits: int,
-) -> None:
+def stripe(indptr: NDArray[np.int64], R: ColumnBlockedCSR) -> None:
     """Sort entries by strips of columns."""
-    for b, (first, last) in enumerate(pairwise(rows)):
+    for b, (first, last) in enumerate(pairwise(R.rows)):
         span = slice(indptr[first], indptr[last])
-        strips = columns[span] >> bits
+        columns = R.packed_indices[span].astype(np.int64)
+        strips = columns >> R.bits
         order = np.argsort(strips, kind="stable")
-        row = np.repeat(np.arange(last - first), np.diff(indptr[first : last + 1]))
-        packed = (row << bits) | (columns[span] & ((1 << bits) - 1))
-        columns.view(np.uint32)[span] = packed[order]
-        data[span] = data[span][order]
-        starts[b] = span.start + np.searchsorted(strips[order], np.arange(starts.shape[1]))
+        rows = np.repeat(np.arange(last - first), np.diff(indptr[first : last + 1]))
+        packed = (rows << R.bits) | (columns & ((1 << R.bits) - 1))
+        R.packed_indices[span] = packed[order]
+        R.data[span] = R.data[span][order]
+        R.starts[b] = span.start + np.searchsorted(strips[order], np.arange(R.n_strips + 1))
 
 
-def sweep(
-    R: Residual, V: NDArray[Any], gram_v: NDArray[np.float64], U: NDArray[Any], *, inner: int
-) -> tuple[list[PartialSum], NDArray[np.float64]]:
+def sweep(R: Residual, V: Array, gram_v: DoubleArray, U: Array, *, inner: int) -> tuple[list[PartialSum], DoubleArray]:
     """Update U and compute ``R^T U``."""
     partials: list[PartialSum] = []
     grams = np.empty((R.n_shards, V.shape[1], V.shape[1]))
@@ -71,21 +62,19 @@ def sweep(
     return partials, grams
 
 
-def hals(
-    V: NDArray[Any], C: NDArray[Any], gram_u: NDArray[np.float64], *, inner: int
-) -> tuple[NDArray[np.float64], float]:
+def hals(V: Array, C: Array, gram_u: DoubleArray, *, inner: int) -> tuple[DoubleArray, float]:
     """Update V."""
     hals_sweeps(V, C, gram_u, inner)
     return gram_of(V), float(np.einsum("ij,ij->", C, V, dtype=np.float64))
 
 
-def extrapolate(V: NDArray[Any], W: NDArray[Any], step: float) -> NDArray[np.float64]:
+def extrapolate(V: Array, W: Array, step: float) -> DoubleArray:
     """Extrapolate from W through V."""
     W[:] = np.maximum(V + V.dtype.type(step) * (V - W), 0)
     return gram_of(W)
 
 
-def deflate(R: Residual, U: NDArray[Any], V: NDArray[Any]) -> NDArray[np.float64]:
+def deflate(R: Residual, U: Array, V: Array) -> DoubleArray:
     """Subtract ``U V^T`` from R."""
     norms = np.empty(R.n_shards)
     for s in range(R.n_shards):
@@ -98,12 +87,12 @@ def deflate(R: Residual, U: NDArray[Any], V: NDArray[Any]) -> NDArray[np.float64
     return norms
 
 
-def product(R: ShardedCSR, V: NDArray[np.float64]) -> NDArray[np.float64]:
+def product(R: ShardedCSR, V: DoubleArray) -> DoubleArray:
     """Compute ``R V``."""
     return np.vstack([R.shard(s) @ V for s in range(R.n_shards)])
 
 
-def gram_product(R: ShardedCSR, V: NDArray[np.float64]) -> NDArray[np.float64]:
+def gram_product(R: ShardedCSR, V: DoubleArray) -> DoubleArray:
     """Compute ``R^T R V``."""
     result = np.zeros_like(V)
     for s in range(R.n_shards):

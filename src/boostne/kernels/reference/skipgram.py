@@ -56,9 +56,7 @@ def train_walks(
     train(model, pairs, -(-len(walks) // size), rates, seed)
 
 
-def train_edges(
-    model: SkipGram, edges: Edges, samples: int, *, rates: tuple[float, float], seed: int
-) -> None:
+def train_edges(model: SkipGram, edges: Edges, samples: int, *, rates: tuple[float, float], seed: int) -> None:
     """Train a skip-gram model on edges; each shard consists of several samples."""
     size = SHARD_PAIRS * model.noise.n_parts
 
@@ -91,9 +89,7 @@ def train(
             blocks = [(i, j)] if not shared or i == j else [(i, j), (j, i)] if i < j else []
             for (a, b), shard in product(blocks, group):
                 rate = first_rate + (last_rate - first_rate) * np.float32(shard / n_shards)
-                block = [
-                    (u, v) for u, v in drawn[shard] if model.noise.part[u] == a and model.noise.part[v] == b
-                ]
+                block = [(u, v) for u, v in drawn[shard] if model.noise.part[u] == a and model.noise.part[v] == b]
                 train_pairs(model, block, b, rate, stream(seed, shard, a * P + b))
 
 

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from boostne.kernels.contract import DoubleArray, IndexArray
+from boostne.kernels.csr_graph import WalkGraph
 from boostne.kernels.reference.splitmix import GOLDEN, WORD, SplitMix, mix
 
 MAX_REJECTIONS = 32  # kMaxRejections in walks.cpp
@@ -27,11 +28,9 @@ class WalkRandom(SplitMix):
 
 @dataclass(frozen=True)
 class Walker:
-    """Generates walks on a graph; the attributes are parameters of :meth:`boostne.kernels.Kernels.random_walks`."""
+    """Generates walks on a graph with node2vec's parameters p and q."""
 
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
-    cumulative: NDArray[np.float64] | None
+    graph: WalkGraph
     p: float
     q: float
 
@@ -51,17 +50,17 @@ class Walker:
             return 1 / self.p
         return 1.0 if x in self._row(t) else 1 / self.q
 
-    def _row(self, v: int) -> NDArray[np.int32]:
-        return self.indices[self.indptr[v] : self.indptr[v + 1]]
+    def _row(self, v: int) -> IndexArray:
+        return self.graph.indices[self.graph.indptr[v] : self.graph.indptr[v + 1]]
 
-    def _sums(self, v: int) -> NDArray[np.float64]:
-        if self.cumulative is None:
+    def _sums(self, v: int) -> DoubleArray:
+        if self.graph.cumulative is None:
             return np.arange(1.0, len(self._row(v)) + 1)
-        return self.cumulative[self.indptr[v] : self.indptr[v + 1]]
+        return self.graph.cumulative[self.graph.indptr[v] : self.graph.indptr[v + 1]]
 
     def _first_order(self, v: int, random: WalkRandom) -> int:
         row = self._row(v)
-        if self.cumulative is None:
+        if self.graph.cumulative is None:
             return int(row[random.below(len(row))])
         return _draw(row, self._sums(v), random)
 
@@ -86,26 +85,17 @@ class Walker:
         return _draw(row, np.cumsum(weights * [self.bias(t, x) for x in row]), random)
 
 
-def _draw(row: NDArray[np.int32], sums: NDArray[np.float64], random: WalkRandom) -> int:
+def _draw(row: IndexArray, sums: DoubleArray, random: WalkRandom) -> int:
     """Draw an entry of ``row``, given the cumulative sums of its weights."""
     i = np.searchsorted(sums, random.uniform() * sums[-1], side="right")
     return int(row[min(i, len(row) - 1)])
 
 
 def random_walks(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    cumulative: NDArray[np.float64] | None,
-    starts: NDArray[np.int32],
-    length: int,
-    *,
-    p: float = 1.0,
-    q: float = 1.0,
-    seed: int = 0,
-    first: int = 0,
-) -> NDArray[np.int32]:
+    graph: WalkGraph, starts: IndexArray, length: int, *, p: float, q: float, seed: int, first: int
+) -> IndexArray:
     """Generate random walks."""
-    walker = Walker(indptr, indices, cumulative, p, q)
+    walker = Walker(graph, p, q)
     walks = np.empty((len(starts), length), np.int32)
     for i, start in enumerate(starts):
         walks[i] = walker.walk(int(start), length, WalkRandom(seed, first + i))

@@ -10,16 +10,9 @@ from boostne.graph import Graph
 from boostne.kernels.cuda import operations as gpu
 from boostne.kernels.cuda.operations import CSR, Tensor
 from boostne.matrices.adjacency import normalized_adjacency
-from boostne.matrices.deepwalk.spectral import (
-    Eigenpairs,
-    check_eigenpairs,
-    leading_eigenpairs,
-    spectral_factor,
-)
+from boostne.matrices.deepwalk.spectral import Eigenpairs, check_eigenpairs, leading_eigenpairs, spectral_factor
 
-DENSE_NODES = (
-    16_384  # up to here a dense eigendecomposition on the device beats the iterative one on the host
-)
+DENSE_NODES = 16_384  # up to here a dense eigendecomposition on the device beats the iterative one on the host
 ALIGN = 32  # the number of columns that take a step together is padded to a multiple of this
 
 
@@ -82,15 +75,7 @@ class SpectralDeviceRows:
     """Builds rows of the spectral X; parameters as for :class:`~boostne.matrices.deepwalk.spectral.SpectralSource`."""
 
     def __init__(
-        self,
-        graph: Graph,
-        *,
-        window: int,
-        negative: float,
-        eigenpairs: int,
-        dtype: Any,
-        seed: int,
-        device: str,
+        self, graph: Graph, *, window: int, negative: float, eigenpairs: int, dtype: Any, seed: int, device: str
     ) -> None:
         pairs = _eigenpairs(graph, eigenpairs, seed, device)
         F = spectral_factor(graph, *pairs, window=window, negative=negative, dtype=dtype)

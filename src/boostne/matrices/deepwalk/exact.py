@@ -51,15 +51,12 @@ class ExactSource(KernelSource):
         return {name: value for name, value in super().__getstate__().items() if name != "_graph"}
 
     def rows(self, rows: range) -> list[RowBlock]:
-        """Return the positive entries of some rows, built as columns."""
         return one_block_per_row(self.kernels.walk_columns(self._transition, self._scale, self._window, rows))
 
     def chunk_rows(self) -> int:
-        """Return how many rows to request at a time."""
         return chunk_columns(self.shape[0], self.dtype, self.kernels.threads)
 
     def device_rows(self, device: str) -> DeviceRows | None:
-        """Return the rows as built on a PyTorch device."""
         from boostne.matrices.deepwalk.device import ExactDeviceRows
 
         return ExactDeviceRows(

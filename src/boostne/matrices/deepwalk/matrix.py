@@ -70,9 +70,7 @@ class DeepWalkMatrix(ConnectivityMatrix):
             check_integer("max_per_row", self.max_per_row, 1)
         for name in ("epsilon", "max_per_row"):
             if getattr(self, name) is not None and self.approximation in ("exact", "spectral"):
-                raise ParameterError(
-                    f"{name} is for approximation='push'; got approximation={self.approximation!r}"
-                )
+                raise ParameterError(f"{name} is for approximation='push'; got approximation={self.approximation!r}")
 
     @property
     def requested_form(self) -> MatrixForm | None:
@@ -87,17 +85,13 @@ class DeepWalkMatrix(ConnectivityMatrix):
         return self.requested_form or EXACT
 
     def plan(self, graph: Graph, work: Workload, budget: MemoryBudget) -> MatrixForm:
-        """Choose the form that fits a memory budget; see :meth:`ConnectivityMatrix.plan`."""
         return DeepWalkPlan(self, graph, work).choose(budget)
 
     def sample(self, graph: Graph, form: MatrixForm, work: Workload) -> RowSample:
         """Build some rows; for "spectral" those of the exact X. See :meth:`ConnectivityMatrix.sample`."""
         return DeepWalkPlan(self, graph, work).sample(form)
 
-    def source(
-        self, graph: Graph, form: MatrixForm = EXACT, *, dtype: Any, seed: int, threads: int
-    ) -> MatrixSource:
-        """Return the rows in some form; see :meth:`ConnectivityMatrix.source`."""
+    def _source(self, graph: Graph, form: MatrixForm, dtype: Any, seed: int, threads: int) -> MatrixSource:
         common: dict[str, Any] = {"window": self.window, "negative": self.negative, "dtype": dtype}
         if form.name == "spectral":
             return SpectralSource(graph, eigenpairs=self.eigenpairs, seed=seed, threads=threads, **common)

@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from boostne.budget import (
-    SPECTRAL_GROWTH,
-    Workload,
-    exact_build_bytes,
-    push_build_bytes,
-    spectral_build_bytes,
-)
+from boostne.budget import SPECTRAL_GROWTH, Workload, exact_build_bytes, push_build_bytes, spectral_build_bytes
 from boostne.graph import Graph
 from boostne.kernels.layout import BLOCK_COLUMNS
 from boostne.matrices.base import EXACT, MatrixForm, RowSample, sample_rows
@@ -88,9 +82,7 @@ class DeepWalkPlan:
             return self._exact_sample(form)
         if form.epsilon:
             return sample_rows(self._source(form), SAMPLED_PUSH_ROWS, 4, build_bytes=self._build_bytes(form))
-        return sample_rows(
-            self._source(form), BLOCK_COLUMNS, self._sampled_blocks, build_bytes=self._build_bytes(form)
-        )
+        return sample_rows(self._source(form), BLOCK_COLUMNS, self._sampled_blocks, build_bytes=self._build_bytes(form))
 
     def _pruned(self, budget: MemoryBudget) -> MatrixForm:
         """Choose ε and the entries per row, unless the user did."""

@@ -52,10 +52,9 @@ class BoundedExactSource(ExactSource):
         self._max_per_row = max_per_row
 
     def rows(self, rows: range) -> list[RowBlock]:
-        """Return the strongest entries of some rows."""
         return [self._bounded(row) for row in super().rows(rows)]
 
-    def device_rows(self, device: str) -> None:  # noqa: ARG002
+    def device_rows(self, device: str) -> None:
         """Return None: rows are pruned on the host."""
         return
 
@@ -123,15 +122,12 @@ class PushSource(KernelSource):
 
     @property
     def nbytes(self) -> int:
-        """Memory of the arrays."""
         return self._graph.nbytes
 
     def chunk_rows(self) -> int:
-        """Return how many rows to request at a time."""
         return push_chunk_rows(self.shape[0], self.max_per_row, self.dtype)
 
     def rows(self, rows: range) -> list[RowBlock]:
-        """Return the entries of some rows."""
         block = self.kernels.push_rows(
             self._graph,
             factor=self._factor,

@@ -47,15 +47,12 @@ class GramSource(MatrixSource):
 
     @property
     def nbytes(self) -> int:
-        """Memory of F."""
         return self.F.nbytes
 
     def with_threads(self, threads: int) -> "GramSource":
-        """Return the same rows, with a number of blocks built in parallel."""
         return GramSource(self.F, threads)
 
     def chunk_rows(self) -> int:
-        """Return how many rows to request at a time."""
         return self._block_rows() * self._threads
 
     def rows(self, rows: range) -> list[RowBlock]:
@@ -102,70 +99,45 @@ class SpectralSource(MatrixSource):
     """
 
     def __init__(
-        self,
-        graph: Graph,
-        *,
-        window: int,
-        negative: float,
-        eigenpairs: int,
-        dtype: Any,
-        seed: int,
-        threads: int,
+        self, graph: Graph, *, window: int, negative: float, eigenpairs: int, dtype: Any, seed: int, threads: int
     ) -> None:
         self.shape = graph.adjacency.shape
         self.dtype = np.dtype(dtype)
         self._graph = graph
-        self._window, self._negative = window, negative
-        self._eigenpairs, self._seed = eigenpairs, seed
-        self._threads = threads
+        self._walks: dict[str, Any] = {"window": window, "negative": negative, "dtype": self.dtype}
+        self._eigenpairs, self._seed, self._threads = eigenpairs, seed, threads
 
     @cached_property
     def _factorized(self) -> GramSource:
         pairs = leading_eigenpairs(self._graph, self._eigenpairs, self._seed, self._threads)
-        F = spectral_factor(
-            self._graph, *pairs, window=self._window, negative=self._negative, dtype=self.dtype
-        )
-        return GramSource(F, self._threads)
+        return GramSource(spectral_factor(self._graph, *pairs, **self._walks), self._threads)
 
     def __reduce__(self) -> Any:
         return self._factorized.__reduce__()
 
     @property
     def nbytes(self) -> int:
-        """Memory of F."""
         return self.shape[0] * self._eigenpairs * self.dtype.itemsize
 
     def with_threads(self, threads: int) -> GramSource:
-        """Return the same rows, with a number of blocks built in parallel."""
         return self._factorized.with_threads(threads)
 
     def chunk_rows(self) -> int:
-        """Return how many rows to request at a time."""
         return self._factorized.chunk_rows()
 
     def rows(self, rows: range) -> list[RowBlock]:
-        """Return the positive entries of some rows."""
         return self._factorized.rows(rows)
 
-    def build(
-        self, progress: ProgressCallback = silent
-    ) -> tuple[sparse.csr_array, NDArray[np.float64] | None]:
+    def build(self, progress: ProgressCallback = silent) -> tuple[sparse.csr_array, NDArray[np.float64] | None]:
         """Compute the eigenpairs, then X; see :meth:`MatrixSource.build`."""
         progress(Progress("connectivity", 0.0, f"{self._eigenpairs} eigenpairs"))
         return super().build(progress)
 
     def device_rows(self, device: str) -> DeviceRows:
-        """Return the rows as built on a PyTorch device."""
         from boostne.matrices.deepwalk.device import SpectralDeviceRows
 
         return SpectralDeviceRows(
-            self._graph,
-            window=self._window,
-            negative=self._negative,
-            eigenpairs=self._eigenpairs,
-            dtype=self.dtype,
-            seed=self._seed,
-            device=device,
+            self._graph, eigenpairs=self._eigenpairs, seed=self._seed, device=device, **self._walks
         )
 
 
@@ -178,13 +150,7 @@ def window_filter(eigenvalues: NDArray[np.float64], window: int) -> NDArray[np.f
 
 
 def spectral_factor(
-    graph: Graph,
-    values: NDArray[np.float64],
-    vectors: NDArray[np.float64],
-    *,
-    window: int,
-    negative: float,
-    dtype: Any,
+    graph: Graph, values: NDArray[np.float64], vectors: NDArray[np.float64], *, window: int, negative: float, dtype: Any
 ) -> NDArray[Any]:
     """Return F, with ``X = log max(F F^T, 1)``; see :class:`SpectralSource`."""
     scale = np.sqrt(graph.volume / negative * window_filter(values, window))
@@ -206,11 +172,7 @@ def leading_eigenpairs(graph: Graph, count: int, seed: int, threads: int | None 
 
 
 def component_eigenpairs(
-    graph: Graph,
-    count: int,
-    seed: int,
-    components: list[NDArray[np.int64]] | None = None,
-    threads: int | None = None,
+    graph: Graph, count: int, seed: int, components: list[NDArray[np.int64]] | None = None, threads: int | None = None
 ) -> Eigenpairs:
     """Return the largest eigenvalues of the normalized adjacency, descending, and their eigenvectors.
 

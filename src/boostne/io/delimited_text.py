@@ -1,4 +1,4 @@
-"""Text files as rows of fields: comments, delimiters, headers, and the number of each line."""
+"""Delimited text files as rows of fields: delimiters, comments, headers, line numbers."""
 
 import csv
 import re
@@ -14,9 +14,9 @@ from boostne.errors import FileFormatError, ParameterError
 from boostne.interop import ENDPOINT_COLUMNS
 from boostne.io.files import open_binary
 
-COMMENTS = "#%"
-SAMPLE = 100
+SAMPLE_LINES = 100  # for the detection of delimiter and header
 
+_COMMENTS = "#%"
 _BLANK = " \t"
 _HEADERS = (
     *(set(pair) for pair in ENDPOINT_COLUMNS if pair != ("u", "v")),  # which may be node ids
@@ -29,18 +29,18 @@ _HEADERS = (
 
 @dataclass(frozen=True)
 class TextFile:
-    """The bytes of a text file and how to take them apart.
+    """The content of a delimited text file.
 
     Parameters
     ----------
     path
-        Where it was read from.
+        The file, for error messages.
     raw
-        Its content, every line with a newline at its end.
+        Its content; every line ends with a newline.
     comments
-        Characters that make a line a comment when they begin it.
+        Lines that begin with one of these characters are comments.
     delimiter
-        What stands between fields; a space stands for any run of spaces and tabs.
+        Separator of fields; a space stands for any run of spaces and tabs.
     """
 
     path: Path
@@ -49,19 +49,17 @@ class TextFile:
     delimiter: str
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the number and the fields of each line that is neither empty nor a comment."""
+        """Yield the line number and the fields of each line that is neither empty nor a comment."""
         for number, line in self.lines():
-            yield number, split(line, self.delimiter)
+            yield number, split_fields(line, self.delimiter)
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """Yield the number and the text of each line that is neither empty nor a comment."""
+        """Yield the line number and the text of each line that is neither empty nor a comment."""
         for number, line in enumerate(BytesIO(self.raw), start=1):
             try:
                 text = line.decode().strip("\n")
             except UnicodeDecodeError as error:
-                raise self.error(
-                    number, f"is not UTF-8 text ({error.reason}): save the file as UTF-8"
-                ) from None
+                raise self.error(number, f"not UTF-8 text ({error.reason}): save the file as UTF-8") from None
             start = text.lstrip(_BLANK)[:1]
             if start and start not in self.comments:
                 yield number, text
@@ -71,7 +69,7 @@ class TextFile:
         return FileFormatError(f"{self.path}, line {line}: {problem}")
 
     def cleaned(self) -> bytes:
-        """Return the content without comments and empty lines, and with single spaces where those delimit."""
+        """Return the content without comments and empty lines; runs of delimiting spaces become one space."""
         raw = self.raw
         marks = [mark.encode() for mark in (*self.comments, *_BLANK, "\n")]
         if any(raw.startswith(mark) or b"\n" + mark in raw for mark in marks):
@@ -82,13 +80,13 @@ class TextFile:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a text file, each line with a newline at its end; a binary or empty file is an error."""
+    """Read a text file with a newline at the end of each line; raise if it is binary or empty."""
     with open_binary(path) as stream:
         raw = stream.read().removeprefix(b"\xef\xbb\xbf")
     zero = raw.find(b"\0")
     if zero >= 0:
         raise FileFormatError(
-            f"{path}: a binary file (a zero byte at offset {zero}), not text; format= names other formats"
+            f"{path}: a binary file (zero byte at offset {zero}) instead of text; for other formats see format="
         )
     if not raw.strip():
         raise FileFormatError(f"{path}: the file is empty")
@@ -98,43 +96,42 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_text(path: Path, delimiter: str | None, comments: str | None) -> TextFile:
-    """Read a text file and find its delimiter where none is given."""
-    comments = COMMENTS if comments is None else comments
+    """Read a text file; detect its delimiter if none is given."""
+    comments = _COMMENTS if comments is None else comments
     raw = read_bytes(path)
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\n\r'):
         raise ParameterError(f"delimiter must be one character such as ',' or ' ', got {delimiter!r}")
     text = TextFile(path, raw, comments, delimiter or " ")
-    sample = [line for _, line in islice(text.lines(), SAMPLE)]
+    sample = [line for _, line in islice(text.lines(), SAMPLE_LINES)]
     if not sample:
         raise FileFormatError(
-            f"{path}: only comments, no data; lines that begin with one of {comments!r} are comments, "
-            "see comments="
+            f"{path}: no data, only comments; lines that begin with one of {comments!r} are comments, see comments="
         )
-    return text if delimiter else TextFile(path, raw, comments, _sniff(sample))
+    return text if delimiter else TextFile(path, raw, comments, _detect_delimiter(sample))
 
 
-def split(line: str, delimiter: str) -> list[str]:
-    """Split a line into fields without the spaces around them; quotes count unless the delimiter is a space.
+def split_fields(line: str, delimiter: str) -> list[str]:
+    """Split a line into stripped fields; fields may be quoted unless the delimiter is a space.
 
     Examples
     --------
-    >>> split(" 1  2", " "), split('"Smith, J", 3', ",")
+    >>> split_fields(" 1  2", " "), split_fields('"Smith, J", 3', ",")
     (['1', '2'], ['Smith, J', '3'])
     """
     if delimiter == " ":
         return [field.strip() for field in line.replace("\t", " ").split(" ") if field]
     try:
         fields = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))
-    except csv.Error:  # a field beyond the module's limit
+    except csv.Error:  # a field exceeds the size limit of the csv module
         fields = line.split(delimiter)
     return [field.strip() for field in fields]
 
 
 def has_header(rows: Sequence[Sequence[str]]) -> bool:
-    """Tell whether the first of the rows names the columns.
+    """Return whether the first row contains column names.
 
-    It does where it has the usual names (source and target, node and label, …), or where it has no number and
-    some column below it has nothing else. Words that come back as fields below are data.
+    It does if it contains usual names (source and target, node and label, …), or if it contains no number and some
+    column below contains only numbers. A row with a field that recurs below is data.
 
     Examples
     --------
@@ -160,8 +157,8 @@ def _is_number(field: str) -> bool:
     return True
 
 
-def _sniff(lines: Sequence[str]) -> str:
-    # Semicolon before comma: where both are in every line, the comma is a decimal sign.
+def _detect_delimiter(lines: Sequence[str]) -> str:
+    # Semicolon before comma: if both are in every line, the comma is a decimal separator.
     return next((mark for mark in "\t;," if all(mark in line.strip(_BLANK) for line in lines)), " ")
 
 
@@ -171,7 +168,7 @@ def _single_spaced(raw: bytes) -> bytes:
         return raw
     space, newline = ord(" "), ord("\n")
     data = np.frombuffer(raw, dtype=np.uint8)
-    # First all but the last space of each run, and those before a line's end; then those that begin a line.
+    # Remove all but the last space of each run and trailing spaces, then leading spaces.
     after = np.append(data[1:], newline)
     data = data[~((data == space) & ((after == space) | (after == newline)))]
     before = np.insert(data[:-1], 0, newline)
