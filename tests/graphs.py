@@ -54,9 +54,7 @@ def edges(graph):
     """Return the edges as {(id, id): weight}, each undirected edge once."""
     matrix = graph.adjacency if graph.directed else sparse.triu(graph.adjacency)
     matrix, nodes = matrix.tocoo(), graph.nodes.tolist()
-    return {
-        (nodes[i], nodes[j]): w for i, j, w in zip(matrix.row, matrix.col, matrix.data.tolist(), strict=True)
-    }
+    return {(nodes[i], nodes[j]): w for i, j, w in zip(matrix.row, matrix.col, matrix.data.tolist(), strict=True)}
 
 
 def dense(graph):

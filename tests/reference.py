@@ -53,9 +53,7 @@ def well_defined_sizes(A, window):
 
 def objective(R, U, V):
     """``||R - U V^T||_F^2``."""
-    return float(
-        np.sum((np.asarray(R, np.float64) - np.asarray(U, np.float64) @ np.asarray(V, np.float64).T) ** 2)
-    )
+    return float(np.sum((np.asarray(R, np.float64) - np.asarray(U, np.float64) @ np.asarray(V, np.float64).T) ** 2))
 
 
 def residual(R, U, V):
@@ -137,9 +135,7 @@ def adamic_adar(A):
     """``Σ_t A_it A_tj / (out-degree + in-degree of t)``."""
     n = len(A)
     weight = inverse(A.sum(axis=1) + A.sum(axis=0))
-    return np.array(
-        [[sum(A[i, t] * weight[t] * A[t, j] for t in range(n)) for j in range(n)] for i in range(n)]
-    )
+    return np.array([[sum(A[i, t] * weight[t] * A[t, j] for t in range(n)) for j in range(n)] for i in range(n)])
 
 
 def second_order_transitions(A, p, q):

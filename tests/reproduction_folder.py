@@ -34,20 +34,14 @@ def write_reproduction(folder):
             ("BoostNE", "paper"): fitted[4].embedding_,
             ("BoostNE", "recommended"): BoostNE(dimensions=8, levels=4, window=5).fit(data.graph).embedding_,
         }
-        found = {
-            key: evaluate(one, data.labels, train=TRAIN, repeats=REPEATS) for key, one in vectors.items()
-        }
+        found = {key: evaluate(one, data.labels, train=TRAIN, repeats=REPEATS) for key, one in vectors.items()}
         # The scores of a single level stand in for the values of a paper.
         paper = evaluate(fitted[1].embedding_, data.labels, train=TRAIN, repeats=REPEATS)
         scores += _scores(name, found, paper)
         tests += _tests(name, found)
-        errors += [
-            [name, k, model.residual_norms_[-1] / model.residual_norms_[0]] for k, model in fitted.items()
-        ]
+        errors += [[name, k, model.residual_norms_[-1] / model.residual_norms_[0]] for k, model in fitted.items()]
         for k, model in fitted.items():
-            levels += _curve(
-                name, "BoostNE", k, evaluate(model.embedding_, data.labels, train=CURVE_TRAIN, repeats=2)
-            )
+            levels += _curve(name, "BoostNE", k, evaluate(model.embedding_, data.labels, train=CURVE_TRAIN, repeats=2))
         netmf = evaluate(vectors["NetMF", ""], data.labels, train=CURVE_TRAIN, repeats=2)
         levels += _curve(name, "NetMF", 1, netmf)
         _map(folder / "maps" / f"{name}.csv", data, fitted[4].embedding_)
@@ -76,19 +70,7 @@ def _tests(name, found):
     ours = {setting: result for (method, setting), result in found.items() if method == "BoostNE"}
     others = {method: result for (method, _), result in found.items() if method != "BoostNE"}
     return [
-        [
-            name,
-            setting,
-            method,
-            f"{t.metric}-f1",
-            t.wins,
-            t.ties,
-            t.losses,
-            t.difference,
-            t.effect,
-            t.p,
-            t.p_holm,
-        ]
+        [name, setting, method, f"{t.metric}-f1", t.wins, t.ties, t.losses, t.difference, t.effect, t.p, t.p_holm]
         for setting, result in ours.items()
         for method, other in others.items()
         for t in compare({"ours": result, "theirs": other}).tests

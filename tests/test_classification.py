@@ -51,17 +51,13 @@ def test_scores_equal_a_loop_over_scikit_learn(rule, several):
             order = np.random.default_rng([3, repeat]).permutation(120)
             training, test = np.split(order, [120 * ratio // 100])
             model = OneVsRestClassifier(LogisticRegression(solver="liblinear", random_state=0))
-            probability = model.fit(vectors[training], indicator[training].astype(int)).predict_proba(
-                vectors[test]
-            )
+            probability = model.fit(vectors[training], indicator[training].astype(int)).predict_proba(vectors[test])
             given = probability >= 0.5
             if rule == "top-k":
                 given = np.zeros_like(given)
                 for i, node in enumerate(test):
                     given[i, np.argsort(-probability[i])[: indicator[node].sum()]] = True
-            scores = [
-                f1_score(indicator[test], given, average=how, zero_division=0) for how in ("micro", "macro")
-            ]
+            scores = [f1_score(indicator[test], given, average=how, zero_division=0) for how in ("micro", "macro")]
             expected.append((ratio, repeat, *scores, 0))
     np.testing.assert_allclose(np.array(result.scores.tolist()), expected, rtol=1e-12)
 
@@ -108,9 +104,7 @@ def test_splits_depend_only_on_seed_ratio_and_repeat():
 
 def test_scores_do_not_depend_on_threads():
     vectors, indicator = planted(noise=0.5)
-    runs = [
-        evaluate(vectors, as_mapping(indicator), train=[20, 50], repeats=3, threads=n) for n in (1, 3, None)
-    ]
+    runs = [evaluate(vectors, as_mapping(indicator), train=[20, 50], repeats=3, threads=n) for n in (1, 3, None)]
     np.testing.assert_array_equal(runs[0].scores, runs[1].scores)
     np.testing.assert_array_equal(runs[0].scores, runs[2].scores)
 
@@ -147,10 +141,7 @@ def test_class_of_every_training_node_is_always_predicted():
     everyone = np.ones((40, 1), dtype=bool)
     values = one_vs_rest(vectors, np.hstack([indicator, everyone]), vectors, 1.0)
     assert (values[:, 4] == np.inf).all()
-    assert (
-        evaluate(vectors, as_mapping(np.hstack([indicator, everyone])), train=50, repeats=1).mean("micro")[0]
-        > 0.8
-    )
+    assert evaluate(vectors, as_mapping(np.hstack([indicator, everyone])), train=50, repeats=1).mean("micro")[0] > 0.8
 
 
 def test_labeled_nodes_without_vector_are_counted_with_one_warning():
@@ -174,9 +165,7 @@ def test_unlabeled_nodes_are_ignored():
     vectors, indicator = planted(noise=0.5)
     blank = indicator.copy()
     blank[100:] = False
-    full = Labels(
-        np.arange(120), np.arange(4), as_labels(as_mapping(indicator)).matrix.multiply(blank).tocsr()
-    )
+    full = Labels(np.arange(120), np.arange(4), as_labels(as_mapping(indicator)).matrix.multiply(blank).tocsr())
     result = evaluate(vectors, full, train=50, repeats=2)
     assert result.n_labeled == 100
     np.testing.assert_array_equal(
@@ -208,9 +197,7 @@ def test_invalid_parameters_raise(options, message):
 
 def test_invalid_data_raises():
     vectors, indicator = planted()
-    with pytest.raises(
-        ParameterError, match=r"no labeled node has a vector: .* 0, 1, 2, .* 'n0', 'n1', 'n10'"
-    ):
+    with pytest.raises(ParameterError, match=r"no labeled node has a vector: .* 0, 1, 2, .* 'n0', 'n1', 'n10'"):
         evaluate(vectors, as_mapping(indicator, [f"n{i}" for i in range(120)]))
     with pytest.raises(ParameterError, match="one has integer ids and the other strings"):
         evaluate(vectors, as_mapping(indicator, map(str, range(120))))

@@ -31,11 +31,7 @@ needs_posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals
 
 # Absolute, because the program runs in another folder.
 _PATHS = [str(Path(path).resolve()) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-ENVIRONMENT = os.environ | {
-    "PYTHONPATH": os.pathsep.join(_PATHS),
-    "PYTHONIOENCODING": "utf-8",
-    "COLUMNS": "80",
-}
+ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(_PATHS), "PYTHONIOENCODING": "utf-8", "COLUMNS": "80"}
 
 
 @pytest.fixture
@@ -51,13 +47,7 @@ def boostne(folder):
     def run_program(*arguments, code=0, python=()):
         command = [sys.executable, *python, "-m", "boostne", *map(str, arguments)]
         done = subprocess.run(
-            command,
-            cwd=folder,
-            env=ENVIRONMENT,
-            check=False,
-            capture_output=True,
-            encoding="utf-8",
-            timeout=120,
+            command, cwd=folder, env=ENVIRONMENT, check=False, capture_output=True, encoding="utf-8", timeout=120
         )
         assert done.returncode == code, done.stderr
         assert "Traceback" not in done.stderr
@@ -117,9 +107,7 @@ def test_help_and_version_import_nothing_heavy(folder):
         "heavy = {'numpy', 'scipy', 'sklearn', 'pyarrow', 'matplotlib', 'rich'} & set(sys.modules);"
         "sys.exit(str(sorted(heavy)) if heavy or any(codes) else 0)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=folder, env=ENVIRONMENT, check=False, capture_output=True
-    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=folder, env=ENVIRONMENT, check=False, capture_output=True)
     assert done.returncode == 0, done.stderr
 
 
@@ -141,9 +129,7 @@ def test_help_of_a_command_has_examples_and_no_markup(inside, command):
 
 
 def test_options_reach_the_estimator(inside, folder):
-    options = (
-        "--dimensions 6 --levels 3 --window 4 --negative 0.5 --tol 1e-3 --max-iter 7 --dtype float64 --seed 3"
-    )
+    options = "--dimensions 6 --levels 3 --window 4 --negative 0.5 --tol 1e-3 --max-iter 7 --dtype float64 --seed 3"
     inside("embed", "karate", "-o", "a.npz", *options.split())
     model = BoostNE(
         6,
@@ -264,37 +250,21 @@ def test_no_control_characters_without_a_terminal(boostne):
         (["embed", "edges.txt", "-o", "x.npz", "--levels", "two"], 2, ["--levels", "'two'"]),
         (["embed", "edges.txt", "-o", "x.npz", "--dtype", "float16"], 2, ["float16", "float64"]),
         (["embed", "edges.txt", "-o", "x.npz", "--method", "bosstne"], 2, ["bosstne", "'boostne'"]),
-        (
-            ["embed", "edges.txt", "-o", "x.npz", "--dimensions", "5", "--levels", "2"],
-            1,
-            ["multiple", "5", "2"],
-        ),
+        (["embed", "edges.txt", "-o", "x.npz", "--dimensions", "5", "--levels", "2"], 1, ["multiple", "5", "2"]),
         (["embed", "edges.txt", "-o", "x.npz", "--levels", "0"], 1, ["levels", "got 0"]),
         (["embed", "edges.txt", "-o", "x.npz", "--threads", "0"], 1, ["threads", "got 0"]),
         (["embed", "edges.txt", "-o", "x.npz", *SMALL, "--seed", "-1"], 1, ["--seed", "got -1"]),
-        (
-            ["embed", "edges.txt", "-o", "x.npz", *SMALL, "--directed"],
-            1,
-            ["directed", "--to-undirected", "hope"],
-        ),
+        (["embed", "edges.txt", "-o", "x.npz", *SMALL, "--directed"], 1, ["directed", "--to-undirected", "hope"]),
         (["embed", "edges.txt", "-o", "x.npz", "--delimiter", ","], 1, ["line 1", "delimiter"]),
         (["embed", ".", "-o", "x.npz"], 1, ["directory"]),
-        (
-            ["embed", "karate", "-o", "x.npz", "--delimiter", ","],
-            2,
-            ["--delimiter applies to files", "'karate'"],
-        ),
+        (["embed", "karate", "-o", "x.npz", "--delimiter", ","], 2, ["--delimiter applies to files", "'karate'"]),
         (["embed", "edges.txt", "-o", "x.npz", "--memory", "4X"], 1, ["--memory", "'4X'", "2GB"]),
         (["embed", "edges.txt", "-o", "x.npz", "--negative", "few"], 2, ["--negative", "'few'"]),
         (["embed", "edges.txt", "-o", "x.npz", "--keep-matrix"], 2, ["--keep-matrix needs --checkpoint"]),
         (["embed", "edges.txt", "-o", "x.npz", "--engine", "dask"], 2, ["--scheduler or --workers"]),
         (["embed", "edges.txt", "-o", "x.npz", "--engine", "cuda", "--workers", "2"], 2, ["--engine cuda"]),
         (["embed", "edges.txt", "-o", "x.npz", "--memory", "2GB", "--workers", "2"], 2, ["--memory", "Dask"]),
-        (
-            ["embed", "edges.txt", "-o", "x/", "--checkpoint", "c", "--workers", "2"],
-            2,
-            ["--checkpoint", "folder"],
-        ),
+        (["embed", "edges.txt", "-o", "x/", "--checkpoint", "c", "--workers", "2"], 2, ["--checkpoint", "folder"]),
         (["embed", "edges.txt", "-o", "x.npz", "--workers", "0"], 1, ["--workers", "got 0"]),
         (["embed", "edges.txt", "-o", "x.npz", "--weight", "2", "--no-weight"], 2, ["exclude each other"]),
         (["estimate", "edges.txt", "--method", "hope"], 2, ["boostne and netmf", "got --method hope"]),
@@ -352,9 +322,7 @@ def test_insufficient_memory_is_detected_before_allocation(boostne, folder):
     A = sparse.csr_array((np.ones(len(u), np.float32), (u, v)), shape=(n, n))
     sparse.save_npz(folder / "big.npz", ((A + A.T) > 0).astype(np.float32))
     begin = time.perf_counter()
-    done = boostne(
-        "embed", "big.npz", "-o", "x.npz", "--approximation", "exact", "--negative", "0.001", code=3
-    )
+    done = boostne("embed", "big.npz", "-o", "x.npz", "--approximation", "exact", "--negative", "0.001", code=3)
     seconds = time.perf_counter() - begin
     error = error_of(done)
     needed = re.search(r"would need about (\d+) GB of memory; [\d.]+ [kMGT]B \(80% of the available", error)

@@ -15,9 +15,7 @@ from boostne.models import METHODS
 
 def embed(*arguments):
     """Run ``boostne embed`` as far as the options allow, and return what is printed."""
-    done = CliRunner().invoke(
-        program, ["embed", "no-such-graph", "-o", "x.npz", *arguments], standalone_mode=False
-    )
+    done = CliRunner().invoke(program, ["embed", "no-such-graph", "-o", "x.npz", *arguments], standalone_mode=False)
     return str(done.exception)
 
 
@@ -81,20 +79,14 @@ def test_checkpoint_and_scheduler():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            "--p 2",
-            "--p belongs to --connectivity node2vec or --method node2vec; got --connectivity deepwalk.",
-        ),
+        ("--p 2", "--p belongs to --connectivity node2vec or --method node2vec; got --connectivity deepwalk."),
         (
             "--connectivity line --window 3",
             "--window belongs to --connectivity deepwalk, node2vec, grarep or --method deepwalk, node2vec; got "
             "--connectivity line.",
         ),
         ("--method hope --levels 2", "--levels belongs to --method boostne; got --method hope."),
-        (
-            "--method line --p 2",
-            "--p belongs to --connectivity node2vec or --method node2vec; got --method line.",
-        ),
+        ("--method line --p 2", "--p belongs to --connectivity node2vec or --method node2vec; got --method line."),
         (
             "--method netmf --beta 1",
             "--beta belongs to --connectivity katz or --method hope; got --connectivity deepwalk.",

@@ -144,11 +144,7 @@ def test_zero_vectors_are_accepted():
 @pytest.mark.parametrize(
     ("labels", "options", "message"),
     [
-        (
-            dict.fromkeys(range(6), (0, 1)),
-            {},
-            r"exactly one label \(6 labeled nodes have several\).*evaluate\(\)",
-        ),
+        (dict.fromkeys(range(6), (0, 1)), {}, r"exactly one label \(6 labeled nodes have several\).*evaluate\(\)"),
         ({0: [0, 1], 1: 0, 2: 0}, {}, "at least two classes among the 2 nodes .*, got 1"),
         (dict.fromkeys(range(6), 0), {}, "at least two classes"),
         (["a", "b"], {"repeats": 0}, "repeats must be an integer of at least 1; got 0"),

@@ -152,9 +152,7 @@ def test_rounding_errors_count_as_ties():
 def test_compare_results_of_evaluate():
     rng = np.random.default_rng(4)
     labels = np.arange(80) % 2
-    vectors = {
-        name: labels[:, None] + noise * rng.normal(size=(80, 2)) for name, noise in (("a", 0.4), ("b", 2))
-    }
+    vectors = {name: labels[:, None] + noise * rng.normal(size=(80, 2)) for name, noise in (("a", 0.4), ("b", 2))}
     results = {name: evaluate(x, labels, train=[30, 60], repeats=5) for name, x in vectors.items()}
     found = compare(results)
     test = found.tests[0]
@@ -204,16 +202,8 @@ def test_results_with_different_c_are_paired():
         ({}, {}, "at least two evaluations, got 0"),
         ({"a": scored([0.5])}, {}, "at least two evaluations, got 1"),
         ([scored([0.5])], {}, "must map names to Evaluation objects .*, got list"),
-        (
-            {"a": scored([0.5]), "b": 0.5},
-            {},
-            r"results\['b'\] must be an Evaluation from evaluate\(\), got float",
-        ),
-        (
-            {"a": scored([0.5]), "b": scored([0.5])},
-            {"alpha": 0},
-            "alpha must be strictly between 0 and 1, got 0",
-        ),
+        ({"a": scored([0.5]), "b": 0.5}, {}, r"results\['b'\] must be an Evaluation from evaluate\(\), got float"),
+        ({"a": scored([0.5]), "b": scored([0.5])}, {"alpha": 0}, "alpha must be strictly between 0 and 1, got 0"),
     ],
 )
 def test_invalid_input_raises(results, options, message):
@@ -242,10 +232,7 @@ def test_result_as_table_and_json():
     content = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert content["alpha"] == 0.05
     assert content["versions"].keys() == {"boostne", "numpy", "scikit-learn", "scipy"}
-    assert [(t["significant"], t["significant_holm"]) for t in content["tests"]] == [
-        (True, True),
-        (False, False),
-    ]
+    assert [(t["significant"], t["significant_holm"]) for t in content["tests"]] == [(True, True), (False, False)]
     assert content["tests"][0]["first"] == "good one"
 
 
@@ -277,10 +264,5 @@ def test_checksums_distinguish_data_but_not_its_order():
     assert len({one, *map(embedding_sha256, others)}) == 6
     labels = labels_sha256(as_labels({"a": "x", "b": ["y", "x"]}))
     assert labels_sha256(as_labels({"c": [], "b": ["x", "y"], "a": ["x"]})) == labels
-    others = [
-        {"a": "x", "b": "y"},
-        {"a": "y", "b": ["y", "x"]},
-        {"a": "x", "c": ["x", "y"]},
-        {"a": 0, "b": [0, 1]},
-    ]
+    others = [{"a": "x", "b": "y"}, {"a": "y", "b": ["y", "x"]}, {"a": "x", "c": ["x", "y"]}, {"a": 0, "b": [0, 1]}]
     assert len({labels, *(labels_sha256(as_labels(other)) for other in others)}) == 5

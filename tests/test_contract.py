@@ -88,9 +88,7 @@ class TestShape:
     def test_float32_and_float64_agree(self, form):
         if form not in DETERMINISTIC:
             pytest.skip("random initial values depend on the dtype")
-        single, double = (
-            make(form, dtype=dtype).fit_transform(graphs.karate()) for dtype in ("float32", "float64")
-        )
+        single, double = (make(form, dtype=dtype).fit_transform(graphs.karate()) for dtype in ("float32", "float64"))
         np.testing.assert_allclose(single, double, atol=1e-4)
 
     def test_embedding_survives_saving_and_reading(self, form, tmp_path):
@@ -159,9 +157,7 @@ class TestGraphs:
         directed = Graph.from_edges([0, 1, 2, 3, 3, 4], [1, 2, 3, 0, 4, 5], directed=True)
         model = make(form)
         if not model.capabilities.direction:
-            with pytest.raises(
-                GraphError, match=r"to_undirected\(\).*, or use HOPE, LINE, DeepWalk or Node2Vec"
-            ):
+            with pytest.raises(GraphError, match=r"to_undirected\(\).*, or use HOPE, LINE, DeepWalk or Node2Vec"):
                 model.fit(directed)
             return
         forward = model.fit_transform(directed)
@@ -184,9 +180,7 @@ class TestGraphs:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             vectors = make(form, 8).fit_transform(graphs.with_isolated())
-        assert [str(warning.message) for warning in caught] == [
-            "3 of 9 nodes have no edges; their vectors are zero"
-        ]
+        assert [str(warning.message) for warning in caught] == ["3 of 9 nodes have no edges; their vectors are zero"]
         assert not vectors[[0, 4, 8]].any()
         assert vectors[[1, 2, 3, 5, 6, 7]].any(axis=1).all()
         assert np.isfinite(vectors).all()
@@ -264,9 +258,7 @@ def test_processes_and_blas_threads_do_not_change_the_bits():
     for threads in ("1", "2"):
         path = os.pathsep.join(map(str, (source, here)))
         env = {**os.environ, "PYTHONPATH": path, **dict.fromkeys(BLAS, threads)}
-        done = subprocess.run(
-            [sys.executable, "-c", DIGESTS], env=env, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([sys.executable, "-c", DIGESTS], env=env, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         printed.append(done.stdout.split())
     assert len(printed[0]) == len(FORMS)
@@ -309,9 +301,7 @@ class TestResultParameters:
         assert LINE(random_state=np.random.default_rng(0)).result_parameters()["random_state"] is None
 
     def test_functions_are_rejected(self):
-        with pytest.raises(
-            ParameterError, match="connectivity is a function, whose changes cannot be detected"
-        ):
+        with pytest.raises(ParameterError, match="connectivity is a function, whose changes cannot be detected"):
             BoostNE(connectivity=lambda graph: graph.adjacency).result_parameters()
 
 

@@ -96,9 +96,7 @@ def test_a_failed_download_raises_with_instructions():
     with pytest.raises(BoostneError) as caught:
         load_dataset("cora")
     message = str(caught.value)
-    assert (
-        "https://raw.githubusercontent.com/thunlp/OpenNE/7b86f4ca25fca3f441f593335fa57dc7dffb3b29/" in message
-    )
+    assert "https://raw.githubusercontent.com/thunlp/OpenNE/7b86f4ca25fca3f441f593335fa57dc7dffb3b29/" in message
     assert "data/cora/cora_edgelist.txt" in message
     assert "bdab43591bf44e2870280e36bd0f215f04cfcf019c08347d90da4a7a4f5c5775" in message
     assert "no route to host" in message

@@ -96,9 +96,7 @@ def test_infinite_value_in_a_late_row_raises():
         Embedding(np.arange(70_000), vectors)
 
 
-@pytest.mark.parametrize(
-    ("dtype", "kept"), [("f4", "f4"), ("f8", "f8"), ("f2", "f4"), ("i8", "f4"), ("?", "f4")]
-)
+@pytest.mark.parametrize(("dtype", "kept"), [("f4", "f4"), ("f8", "f8"), ("f2", "f4"), ("i8", "f4"), ("?", "f4")])
 def test_float_dtypes_are_kept_and_others_become_float32(dtype, kept):
     assert Embedding([0], np.ones((1, 2), dtype=dtype)).vectors.dtype == np.dtype(kept)
 
@@ -133,9 +131,7 @@ def test_zero_vectors_have_similarity_zero():
 def test_ties_keep_the_order_of_the_nodes():
     row = np.random.default_rng(0).random(37)
     embedding = Embedding(np.arange(1000)[::-1], np.tile(row, (1000, 1)))
-    assert [node for node, _ in embedding.most_similar(500, n=999)] == [
-        n for n in range(999, -1, -1) if n != 500
-    ]
+    assert [node for node, _ in embedding.most_similar(500, n=999)] == [n for n in range(999, -1, -1) if n != 500]
 
 
 @given(

@@ -23,9 +23,7 @@ from boostne.io.embeddings import read_embedding, write_embedding
 SUFFIXES = [".npz", ".npy", ".parquet", ".csv", ".emb", ".txt"]
 TYPED = [".npz", ".npy", ".parquet"]
 KEEPS_LEVELS = [*TYPED, ".csv"]
-SAME_FOLDER = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60
-)
+SAME_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 
 IDS = {
     "int": [5, -3, 2**62, 0],
@@ -132,9 +130,7 @@ def test_a_lone_surrogate_among_mixed_ids_is_kept(tmp_path, suffix):
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_many_rows_are_written_in_blocks(tmp_path, suffix):
-    embedding = Embedding(
-        np.arange(20_001), np.random.default_rng(0).normal(size=(20_001, 3)).astype(np.float32)
-    )
+    embedding = Embedding(np.arange(20_001), np.random.default_rng(0).normal(size=(20_001, 3)).astype(np.float32))
     write_embedding(embedding, tmp_path / f"e{suffix}")
     assert_same(read_embedding(tmp_path / f"e{suffix}"), embedding)
 
@@ -246,9 +242,7 @@ def test_npy_ids_can_be_given(tmp_path):
         read_embedding(tmp_path / "v.npy")
     assert read_embedding(tmp_path / "v.npy", ids=["a", "b"]).nodes.tolist() == ["a", "b"]
     assert read_embedding(tmp_path / "v.npy", ids=tmp_path / "ids.txt").nodes.tolist() == [7, 9]
-    assert read_embedding(
-        tmp_path / "v.npy", ids=str(tmp_path / "ids.txt"), id_type="str"
-    ).nodes.tolist() == ["7", "9"]
+    assert read_embedding(tmp_path / "v.npy", ids=str(tmp_path / "ids.txt"), id_type="str").nodes.tolist() == ["7", "9"]
     with pytest.raises(FileFormatError, match=r"v\.npy: .*same length, got 3 and 2"):
         read_embedding(tmp_path / "v.npy", ids=range(3))
     with pytest.raises(FileNotFoundError, match=r"none\.txt"):

@@ -472,9 +472,7 @@ class TestDeflate:
             solved.deflate()
             replayed.replay(U, V)
             assert (replayed.norm2, replayed.nnz) == (solved.norm2, solved.nnz)
-        np.testing.assert_array_equal(
-            stored_residual(replayed, components), stored_residual(solved, components)
-        )
+        np.testing.assert_array_equal(stored_residual(replayed, components), stored_residual(solved, components))
 
 
 class TestBoost:

@@ -51,11 +51,7 @@ def test_degrees_follow_the_power_law(exponent):
     # Hill's estimator of the exponent on the tail below the cap, corrected for the truncation.
     low, high = 60, 600
     tail = degrees[(degrees >= low) & (degrees < high)]
-    found = [
-        gamma
-        for gamma in np.arange(1.5, 5, 0.01)
-        if np.log(tail / low).mean() >= _mean_log(gamma, high / low)
-    ]
+    found = [gamma for gamma in np.arange(1.5, 5, 0.01) if np.log(tail / low).mean() >= _mean_log(gamma, high / low)]
     assert found[0] == pytest.approx(exponent, abs=0.15)
 
 

@@ -116,9 +116,7 @@ class TestFromEdges:
     def test_duplicates_keep_the_largest_weight_or_the_sum(self):
         ends = (["a", "b", "a"], ["b", "a", "c"])
         weights = [1.0, 4.0, 2.0]
-        np.testing.assert_array_equal(
-            dense(Graph.from_edges(*ends, weights)), [[0, 4, 2], [4, 0, 0], [2, 0, 0]]
-        )
+        np.testing.assert_array_equal(dense(Graph.from_edges(*ends, weights)), [[0, 4, 2], [4, 0, 0], [2, 0, 0]])
         np.testing.assert_array_equal(
             dense(Graph.from_edges(*ends, weights, duplicates="sum")), [[0, 5, 2], [5, 0, 0], [2, 0, 0]]
         )
@@ -140,9 +138,7 @@ class TestFromEdges:
         graph = Graph.from_edges(["b"], ["a"], nodes=["c", "b", "a"])
         assert graph.nodes.tolist() == ["c", "b", "a"]
         np.testing.assert_array_equal(dense(graph), [[0, 0, 0], [0, 0, 1], [0, 1, 0]])
-        with pytest.raises(
-            GraphError, match="not among the graph's nodes: 'z'; its 2 ids are strings such as 'a'"
-        ):
+        with pytest.raises(GraphError, match="not among the graph's nodes: 'z'; its 2 ids are strings such as 'a'"):
             Graph.from_edges(["z"], ["a"], nodes=["a", "b"])
 
     def test_large_integer_ids_are_exact(self):

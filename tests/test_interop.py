@@ -68,9 +68,7 @@ class TestMatrices:
         assert edges(as_graph(matrix, self_loops="keep")) == {(0, 0): 5, (0, 1): 1}
 
     def test_an_array_of_edges_raises(self):
-        with pytest.raises(
-            GraphError, match=r"got shape \(3, 2\); for a table of edges use Graph.from_edges"
-        ):
+        with pytest.raises(GraphError, match=r"got shape \(3, 2\); for a table of edges use Graph.from_edges"):
             as_graph(np.array([[0, 1], [1, 2], [2, 3]]))
 
 
@@ -171,9 +169,7 @@ class TestIgraph:
         assert graph.directed
         assert edges(graph) == {("x", "y"): 0.5, ("z", "y"): 2.0}
         assert edges(as_graph(source, weight=False)) == {("x", "y"): 1, ("z", "y"): 1}
-        with pytest.raises(
-            ParameterError, match="'cost' is not an edge attribute; the attributes are 'weight'"
-        ):
+        with pytest.raises(ParameterError, match="'cost' is not an edge attribute; the attributes are 'weight'"):
             as_graph(source, weight="cost")
 
     def test_a_graph_without_edges(self):
@@ -201,9 +197,7 @@ class TestPyg:
         expected = {(0, 1): 1, (1, 2): 2}
         assert edges(as_graph(Data(edge_index=self.INDEX, num_nodes=3, edge_weight=weight))) == expected
         assert edges(as_graph(Data(edge_index=self.INDEX, num_nodes=3, edge_attr=weight))) == expected
-        assert (
-            edges(as_graph(Data(edge_index=self.INDEX, num_nodes=3, edge_attr=weight[:, None]))) == expected
-        )
+        assert edges(as_graph(Data(edge_index=self.INDEX, num_nodes=3, edge_attr=weight[:, None]))) == expected
         named = Data(edge_index=self.INDEX, num_nodes=3, length=weight)
         assert edges(as_graph(named, weight="length")) == expected
         assert not as_graph(named).weighted
@@ -224,9 +218,7 @@ class TestPyg:
 
 
 class TestTables:
-    @pytest.mark.parametrize(
-        "make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"]
-    )
+    @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"])
     def test_weights_duplicates_direction_and_nodes(self, make):
         assert edges(as_graph(make(TABLE))) == {("a", "b"): 3, ("a", "c"): 1}
         assert edges(as_graph(make(TABLE), duplicates="sum")) == {("a", "b"): 5, ("a", "c"): 1}
@@ -235,9 +227,7 @@ class TestTables:
         assert edges(directed) == {("a", "b"): 3, ("c", "a"): 1}
         assert as_graph(make(TABLE), nodes=["c", "b", "a", "d"]).isolated.tolist() == [3]
 
-    @pytest.mark.parametrize(
-        "make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"]
-    )
+    @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"])
     def test_columns_can_be_named(self, make):
         table = make({"when": [1, 2], "payer": [10, 20], "payee": [20, 30], "amount": [5, 7]})
         graph = as_graph(table, source="payer", target="payee", weight="amount")
@@ -275,31 +265,11 @@ class TestTables:
             ),
             (pd.DataFrame(TABLE), {"weight": "w"}, ParameterError, "weight='w' is not a column"),
             (pd.DataFrame(TABLE), {"source": "source"}, ParameterError, "both source and target"),
-            (
-                pd.DataFrame(TABLE),
-                {"source": "source", "target": "source"},
-                ParameterError,
-                "the same column",
-            ),
-            (
-                pd.DataFrame({"a": [1], "b": [2], "trips": [3]}),
-                {},
-                ParameterError,
-                "weight='trips', or weight=False",
-            ),
-            (
-                pd.DataFrame({"u": [1.0, np.nan], "v": [1, 2]}),
-                {},
-                GraphError,
-                "id at position 1 is missing|floats",
-            ),
+            (pd.DataFrame(TABLE), {"source": "source", "target": "source"}, ParameterError, "the same column"),
+            (pd.DataFrame({"a": [1], "b": [2], "trips": [3]}), {}, ParameterError, "weight='trips', or weight=False"),
+            (pd.DataFrame({"u": [1.0, np.nan], "v": [1, 2]}), {}, GraphError, "id at position 1 is missing|floats"),
             (pd.DataFrame({"u": [1.5, 2.0], "v": [1, 2]}), {}, GraphError, "node ids are floats"),
-            (
-                pl.DataFrame({"u": ["a", None], "v": ["b", "c"]}),
-                {},
-                GraphError,
-                "id at position 1 is missing",
-            ),
+            (pl.DataFrame({"u": ["a", None], "v": ["b", "c"]}), {}, GraphError, "id at position 1 is missing"),
             (
                 pl.DataFrame({"u": [1], "v": [2], "weight": [None]}, schema_overrides={"weight": pl.Float64}),
                 {},
@@ -321,7 +291,5 @@ class TestTables:
 
 @pytest.mark.parametrize("thing", [None, 3, "edges.txt", {"a": ["b"]}, pl.LazyFrame(TABLE)])
 def test_other_objects_raise(thing):
-    with pytest.raises(
-        TypeError, match=r"cannot convert \w+ to a graph; accepted: a Graph; .*networkx.*polars"
-    ):
+    with pytest.raises(TypeError, match=r"cannot convert \w+ to a graph; accepted: a Graph; .*networkx.*polars"):
         as_graph(thing)

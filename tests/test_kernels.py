@@ -627,9 +627,7 @@ class TestLayout:
 
     def test_chunk_columns(self):
         assert chunk_columns(1024, np.dtype("float32"), threads=2) == 1024
-        assert (
-            chunk_columns(10**7, np.dtype("float32"), threads=2) == 64
-        )  # two blocks of 16 columns per thread
+        assert chunk_columns(10**7, np.dtype("float32"), threads=2) == 64  # two blocks of 16 columns per thread
 
     def test_push_chunk_rows(self):
         assert push_chunk_rows(1000, 1024, np.dtype("float32")) == 1024
@@ -665,9 +663,7 @@ class TestGetKernels:
 
     def test_unsupported_instruction_set(self, monkeypatch):
         monkeypatch.setattr(bindings, "INSTRUCTION_SETS", (*NATIVE, "avx1024"))
-        with pytest.raises(
-            ParameterError, match=f"not support avx1024; its best instruction set is {NATIVE[-1]}"
-        ):
+        with pytest.raises(ParameterError, match=f"not support avx1024; its best instruction set is {NATIVE[-1]}"):
             get_kernels("avx1024")
 
     def test_missing_library(self, monkeypatch):

@@ -108,16 +108,11 @@ def test_align_reorders_rows_and_counts_labeled_nodes_left_out():
 
 
 @settings(deadline=None)
-@given(
-    st.dictionaries(st.integers(0, 20), st.sets(st.sampled_from("xyz"))),
-    st.lists(st.integers(0, 30), unique=True),
-)
+@given(st.dictionaries(st.integers(0, 20), st.sets(st.sampled_from("xyz"))), st.lists(st.integers(0, 30), unique=True))
 def test_align_agrees_with_looking_up_each_node(mapping, nodes):
     labels = as_labels(mapping)
     indicator, n_left_out = labels.align(nodes)
     dense = indicator.toarray()
     for row, node in enumerate(nodes):
         assert set(labels.classes[dense[row]].tolist()) == mapping.get(node, set())
-    assert n_left_out == sum(
-        bool(labels_of_node) for node, labels_of_node in mapping.items() if node not in nodes
-    )
+    assert n_left_out == sum(bool(labels_of_node) for node, labels_of_node in mapping.items() if node not in nodes)

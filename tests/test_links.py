@@ -78,12 +78,7 @@ def check_split(graph, split, count):
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    n=st.integers(4, 25),
-    density=st.floats(0.15, 0.7),
-    test=st.floats(0.02, 0.5),
-    seed=st.integers(0, 2**40),
-)
+@given(n=st.integers(4, 25), density=st.floats(0.15, 0.7), test=st.floats(0.02, 0.5), seed=st.integers(0, 2**40))
 def test_split_keeps_components_and_leaks_no_edge(n, density, test, seed):
     upper = np.triu(np.random.default_rng(seed % 1000).random((n, n)) < density, k=1)
     graph = Graph((upper | upper.T).astype(float))
@@ -203,11 +198,7 @@ def test_split_of_a_large_graph_stays_sparse():
     [
         (path(), {}, "test=0.2 of 4 edges requires 1, but only 0 can be held out .*: it is a forest"),
         (star(), {"test": 0.5}, "only 0 can be held out"),
-        (
-            two_triangles(),
-            {"test": 0.5},
-            r"requires 4, but only 2 can be held .* test can be at most 0\.285714",
-        ),
+        (two_triangles(), {"test": 0.5}, r"requires 4, but only 2 can be held .* test can be at most 0\.285714"),
         (two_triangles(), {"test": 0.01}, r"test=0\.01 of 7 edges is less than one edge"),
         (with_loops(), {}, "of 3 edges requires 1, but only 0"),
         (complete(6), {}, "requires 3 non-edges, but only 0 pairs of the 6 nodes are not connected"),
@@ -250,9 +241,7 @@ def test_average_operator_cannot_tell_whether_vectors_are_similar():
 
 def test_boostne_predicts_held_out_edges():
     graph, _ = planted_partition([40, 40, 40], 0.4, 0.02)
-    result = evaluate_links(
-        BoostNE(16, levels=2, window=3), graph, repeats=2, operator=("cosine", "hadamard")
-    )
+    result = evaluate_links(BoostNE(16, levels=2, window=3), graph, repeats=2, operator=("cosine", "hadamard"))
     assert result.mean("auc").min() > 0.8
     assert result.mean("ap").min() > 0.75
 
@@ -306,8 +295,7 @@ def test_scores_equal_a_loop_over_scikit_learn(operator):
 def test_scores_do_not_depend_on_the_scale_of_the_vectors():
     graph = karate()
     small, large = (
-        evaluate_links(lambda g, s=scale: s * noise(g), graph, repeats=2, operator=ALL)
-        for scale in (2.0**-20, 2.0**20)
+        evaluate_links(lambda g, s=scale: s * noise(g), graph, repeats=2, operator=ALL) for scale in (2.0**-20, 2.0**20)
     )
     np.testing.assert_allclose(small.scores["auc"], large.scores["auc"], atol=1e-9)
 

@@ -37,20 +37,12 @@ class TestParseBytes:
 
     @pytest.mark.parametrize(
         ("text", "size"),
-        [
-            ("2GiB", 2 * 2**30),
-            ("12 KiB", 12 * 2**10),
-            ("1.5 mib", 3 * 2**19),
-            ("2TiB", 2 * 2**40),
-            ("4Gi", 4 * 2**30),
-        ],
+        [("2GiB", 2 * 2**30), ("12 KiB", 12 * 2**10), ("1.5 mib", 3 * 2**19), ("2TiB", 2 * 2**40), ("4Gi", 4 * 2**30)],
     )
     def test_binary_units_are_powers_of_1024(self, text, size):
         assert parse_bytes("memory_limit", text) == size
 
-    @pytest.mark.parametrize(
-        "text", ["", "GB", "GiB", "2iB", "-2GB", "-1", "2 pounds", "0", True, None, "nan", "inf"]
-    )
+    @pytest.mark.parametrize("text", ["", "GB", "GiB", "2iB", "-2GB", "-1", "2 pounds", "0", True, None, "nan", "inf"])
     def test_anything_else_raises(self, text):
         with pytest.raises(ParameterError, match="memory_limit must be a size such as '2GB' or '2GiB'"):
             parse_bytes("memory_limit", text)
@@ -103,7 +95,5 @@ class TestMemoryBudget:
     def test_check_memory_raises_if_too_little_is_free(self, free_memory):
         free_memory(10 * MB)
         check_memory(10 * MB, "X", "Do Y.")
-        with pytest.raises(
-            MemoryLimitError, match=r"X would need about 11 MB of memory; 10 MB is free\. Do Y\."
-        ):
+        with pytest.raises(MemoryLimitError, match=r"X would need about 11 MB of memory; 10 MB is free\. Do Y\."):
             check_memory(11 * MB, "X", "Do Y.")

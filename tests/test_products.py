@@ -32,9 +32,7 @@ def test_products_match_numpy(isa, name, width, dtype):
     kernels, matrix = get_kernels(isa, 2), MATRICES[name].astype(dtype)
     R = ShardedCSR.from_csr(matrix)
     V = np.random.default_rng(0).normal(size=(matrix.shape[1], width))
-    dense = matrix.toarray().astype(
-        np.float64
-    )  # float32 entries are converted to float64, so both dtypes are exact
+    dense = matrix.toarray().astype(np.float64)  # float32 entries are converted to float64, so both dtypes are exact
     np.testing.assert_allclose(kernels.product(R, V), dense @ V, atol=1e-12)
     np.testing.assert_allclose(kernels.gram_product(R, V), dense.T @ (dense @ V), atol=1e-11)
 

@@ -80,10 +80,7 @@ class TestEdgeLists:
         assert read_graph(write("007 7\n")).nodes.tolist() == ["007", "7"]
         assert read_graph(write("1 b\n2 b\n")).nodes.tolist() == ["1", "2", "b"]
         assert read_graph(write("New York\tLos Ángeles\n")).nodes.tolist() == ["Los Ángeles", "New York"]
-        assert read_graph(write('"Smith, J","O""Hara, K"\n', "a.csv")).nodes.tolist() == [
-            'O"Hara, K',
-            "Smith, J",
-        ]
+        assert read_graph(write('"Smith, J","O""Hara, K"\n', "a.csv")).nodes.tolist() == ['O"Hara, K', "Smith, J"]
         assert read_graph(write("nan NA\nnull None\n")).nodes.tolist() == ["NA", "None", "nan", "null"]
         big = 2**53 + 1
         assert read_graph(write(f"{big} {big + 1}\n-1 {big}\n")).nodes.tolist() == [-1, big, big + 1]
@@ -144,10 +141,7 @@ class TestEdgeLists:
             ("1 2\n".encode("utf-16"), "a binary file"),
             (b"caf\xe9 bar\n", "line 1: not UTF-8 text"),
             (b"a b\nc d\ncaf\xe9 bar\n", "line 3: not UTF-8 text .*save the file as UTF-8"),
-            (
-                "1\n2\n",
-                "line 1: one column .'1'., but an edge needs two: the delimiter is a space; .*delimiter=",
-            ),
+            ("1\n2\n", "line 1: one column .'1'., but an edge needs two: the delimiter is a space; .*delimiter="),
             ("# c\n1 2\n\n3\n4 5\n", "line 4: one column .'3'., but an edge needs two"),
             ("1,2\n3 4\n", "line 1: one column|line 2: one column"),
             ("1 2\n1 3 4\n", r"line 2: 3 columns, but the lines above have 2 \('1 \| 3 \| 4'\).*adjlist"),
@@ -262,13 +256,9 @@ class TestMatrices:
         ):
             read_graph(path)
         assert edges(read_graph(path, variable="two")) == {(0, 1): 4, (0, 2): 2}
-        with pytest.raises(
-            ParameterError, match=r"v.mat: variable='three' is not in the file; it contains 'one'"
-        ):
+        with pytest.raises(ParameterError, match=r"v.mat: variable='three' is not in the file; it contains 'one'"):
             read_graph(path, variable="three")
-        with pytest.raises(
-            GraphError, match=r"v.mat: an adjacency matrix must be square, got shape \(3, 2\)"
-        ):
+        with pytest.raises(GraphError, match=r"v.mat: an adjacency matrix must be square, got shape \(3, 2\)"):
             read_graph(path, variable="group")
 
     def test_matlab_73_files_raise(self, write):
@@ -279,19 +269,10 @@ class TestMatrices:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            (
-                "%%MatrixMarket matrix coordinate pattern general\n2 3 1\n1 1\n",
-                "must be square, got 2 × 3",
-            ),
+            ("%%MatrixMarket matrix coordinate pattern general\n2 3 1\n1 1\n", "must be square, got 2 × 3"),
             ("%%MatrixMarket matrix array real general\n0 2\n", "must be square, got 0 × 2"),
-            (
-                "%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 1\n",
-                "cannot be read as mtx: Truncated",
-            ),
-            (
-                "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 9\n",
-                "cannot be read as mtx: .*Line 3",
-            ),
+            ("%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 1\n", "cannot be read as mtx: Truncated"),
+            ("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 9\n", "cannot be read as mtx: .*Line 3"),
             ("1 2\n", "cannot be read as mtx: .*see format="),
         ],
     )
@@ -305,9 +286,7 @@ class TestMatrices:
 
     def test_npz_without_a_matrix_raises(self, tmp_path):
         np.savez(tmp_path / "e.npz", nodes=np.arange(3), vectors=np.ones((3, 2)))
-        with pytest.raises(
-            FileFormatError, match=r"not a matrix written by scipy.*it contains 'nodes', 'vectors'"
-        ):
+        with pytest.raises(FileFormatError, match=r"not a matrix written by scipy.*it contains 'nodes', 'vectors'"):
             read_graph(tmp_path / "e.npz")
         np.save(tmp_path / "plain.npy", np.ones(3))
         with pytest.raises(FileFormatError, match="it contains a plain array"):

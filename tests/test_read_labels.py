@@ -60,9 +60,7 @@ def test_nodes_without_labels_are_kept(write):
     assert as_dict(read_labels(write("1,a\n2,\n"))) == {1: ("a",), 2: ()}
 
 
-@pytest.mark.parametrize(
-    ("name", "options"), [("l.cmty", {}), ("l.txt", {"format": "communities"}), ("l.cmty.gz", {})]
-)
+@pytest.mark.parametrize(("name", "options"), [("l.cmty", {}), ("l.txt", {"format": "communities"}), ("l.cmty.gz", {})])
 def test_communities_list_nodes_by_label(write, name, options):
     labels = read_labels(write("3\t1\n# the second\n1\t20\n", name), **options)
     assert as_dict(labels) == {1: (0, 1), 3: (0,), 20: (1,)}
@@ -75,8 +73,7 @@ def test_mat_variable_by_default_and_by_name(tmp_path):
     savemat(path, {"y": np.array([[3.0], [1.0]]), "z": np.ones((2, 2))})
     assert as_dict(read_labels(path, variable="y")) == {0: (3,), 1: (1,)}
     with pytest.raises(
-        FileFormatError,
-        match=r"l.mat: the variable is ambiguous; the file contains 'y' \(2 × 1\), 'z' \(2 × 2\)",
+        FileFormatError, match=r"l.mat: the variable is ambiguous; the file contains 'y' \(2 × 1\), 'z' \(2 × 2\)"
     ):
         read_labels(path)
     with pytest.raises(ParameterError, match="variable='group' is not in the file; it contains 'y'"):
@@ -84,8 +81,7 @@ def test_mat_variable_by_default_and_by_name(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("graph", "labels"),
-    [("1 2\n2 3\n", "3 x\n1 y\n"), ("a b\nb 3\n", "3 x\na y\n"), ("01 2\n", "2 x\n01 y\n")],
+    ("graph", "labels"), [("1 2\n2 3\n", "3 x\n1 y\n"), ("a b\nb 3\n", "3 x\na y\n"), ("01 2\n", "2 x\n01 y\n")]
 )
 def test_ids_have_the_types_of_those_of_the_graph(write, graph, labels):
     nodes = read_graph(write(graph, "g.txt")).nodes
@@ -98,10 +94,7 @@ def test_ids_have_the_types_of_those_of_the_graph(write, graph, labels):
     [
         ("", "labels.txt: the file is empty"),
         ("# none\n", "labels.txt: no data, only comments"),
-        (
-            "1\n2\n",
-            "labels.txt: no labels: each line has one column; see delimiter=, or format='communities'",
-        ),
+        ("1\n2\n", "labels.txt: no labels: each line has one column; see delimiter=, or format='communities'"),
         (b"1 \x00", "labels.txt: a binary file"),
         (b"1 a\n2 caf\xe9\n", "labels.txt, line 2: not UTF-8"),
         ("1,a\n,b\n", "labels.txt, line 2: an empty node id"),
@@ -113,9 +106,7 @@ def test_malformed_content_raises(write, content, message):
 
 
 def test_wrong_options_raise(write, tmp_path):
-    with pytest.raises(
-        ParameterError, match="format must be one of 'lines', 'communities', 'mat', got 'csv'"
-    ):
+    with pytest.raises(ParameterError, match="format must be one of 'lines', 'communities', 'mat', got 'csv'"):
         read_labels(write("1 2\n"), format="csv")
     with pytest.raises(ParameterError, match="variable= does not apply to format 'lines'"):
         read_labels(write("1 2\n"), variable="group")

@@ -73,9 +73,7 @@ def test_sections_of_missing_files_are_omitted(results):
 @pytest.mark.parametrize("name", ["scores.csv", "run.json"])
 def test_folder_without_required_file_raises(results, name):
     (results / name).unlink()
-    with pytest.raises(
-        ParameterError, match=f"has no {name}; it must be a folder written by 'boostne reproduce"
-    ):
+    with pytest.raises(ParameterError, match=f"has no {name}; it must be a folder written by 'boostne reproduce"):
         write_reproduction_report(results)
 
 
@@ -83,18 +81,8 @@ def test_folder_without_required_file_raises(results, name):
     ("file", "old", "new", "message"),
     [
         ("scores.csv", "train_percent", "percent", "scores.csv has no column 'train_percent'"),
-        (
-            "scores.csv",
-            ",micro-f1,",
-            ",accuracy,",
-            "line 2: metric must be micro-f1 or macro-f1, got 'accuracy'",
-        ),
-        (
-            "scores.csv",
-            "\nkarate,",
-            "\n../../karate,",
-            r"line 2: dataset must consist of .* got '../../karate'",
-        ),
+        ("scores.csv", ",micro-f1,", ",accuracy,", "line 2: metric must be micro-f1 or macro-f1, got 'accuracy'"),
+        ("scores.csv", "\nkarate,", "\n../../karate,", r"line 2: dataset must consist of .* got '../../karate'"),
         ("approximation.csv", "karate,1,", "karate,1,nan#", "approximation.csv, line 2"),
         ("approximation.csv", "karate,1,", "karate,one,", "approximation.csv, line 2: .*'one'"),
         ("levels.csv", "karate,", "", "levels.csv, line 2: the number of values differs"),
@@ -132,9 +120,7 @@ def test_special_characters_in_figure_labels(tmp_path):
 
 def test_describe_errors():
     falling, rising = {"a": [(1, 0.5), (8, 0.3), (64, 0.2)]}, {"b": [(1, 0.5), (8, 0.6), (64, 0.2)]}
-    assert describe_errors(falling) == [
-        "a: decreases with every step of k; k = 8 (0.3000) is below k = 1 (0.5000)"
-    ]
+    assert describe_errors(falling) == ["a: decreases with every step of k; k = 8 (0.3000) is below k = 1 (0.5000)"]
     assert describe_errors(rising) == [
         "b: does not decrease from k = 1 to 8; k = 8 (0.6000) is not below k = 1 (0.5000)"
     ]
@@ -168,10 +154,7 @@ def test_score_table_marks_the_best_and_the_difference_from_the_paper():
     ]
     table = score_table("Micro-F1", [10, 90], rows)
     assert re.findall(r'class="best">([^<]*)', table) == ["0.9000", "0.5000"]
-    assert re.findall(r'class="(above|under)" style="--strength:(\d+)%"', table) == [
-        ("above", "60"),
-        ("under", "24"),
-    ]
+    assert re.findall(r'class="(above|under)" style="--strength:(\d+)%"', table) == [("above", "60"), ("under", "24")]
     assert re.findall(r'difference">([^<]*)', table) == ["+0.1000", "−0.0200"]
     assert "<td>–</td>" in table
 
@@ -209,16 +192,7 @@ def test_fifty_class_styles_are_distinct():
 @pytest.fixture
 def vectors(tmp_path):
     for name, window in (("one", 10), ("two", 2)):
-        arguments = [
-            "embed",
-            "karate",
-            "-o",
-            str(tmp_path / f"{name}.npz"),
-            "--dimensions",
-            "4",
-            "--levels",
-            "2",
-        ]
+        arguments = ["embed", "karate", "-o", str(tmp_path / f"{name}.npz"), "--dimensions", "4", "--levels", "2"]
         assert run([*arguments, "--window", str(window), "-q"]) == 0
     return tmp_path
 

@@ -53,9 +53,7 @@ def visit(browser):
         contexts.append(context)
         page = context.new_page()
         page.faults = []
-        page.on(
-            "console", lambda message: page.faults.append(message.text) if message.type == "error" else None
-        )
+        page.on("console", lambda message: page.faults.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: page.faults.append(str(error)))
 
         def only_files(route):
@@ -94,9 +92,7 @@ def evaluation(tmp_path_factory):
         }
     )
     vectors = {
-        f"boosted{EVIL}.npz": Embedding(
-            names, BoostNE(dimensions=8, levels=2).fit_transform(data.graph), [4, 4]
-        ),
+        f"boosted{EVIL}.npz": Embedding(names, BoostNE(dimensions=8, levels=2).fit_transform(data.graph), [4, 4]),
         "netmf.npz": Embedding(names, NetMF(dimensions=8).fit_transform(data.graph)),
     }
     results = {name: evaluate(one, labels, train=(30, 60), repeats=3) for name, one in vectors.items()}

@@ -19,13 +19,7 @@ from boostne import BoostNE, Graph, NetMF, evaluate, load_dataset
 from boostne.cli.program import run as run_program
 from boostne.cli.reproduce import PAPER
 from boostne.errors import ParameterError
-from boostne.reproduction import (
-    Protocol,
-    choose_methods,
-    reproduce,
-    write_reproduction_report,
-    write_results_page,
-)
+from boostne.reproduction import Protocol, choose_methods, reproduce, write_reproduction_report, write_results_page
 from boostne.reproduction.cache import Cache
 from boostne.reproduction.node_maps import sample_maps
 from boostne.reproduction.paper import PaperCell, paper_values
@@ -112,9 +106,7 @@ def test_paper_setting(digits):
 
 
 def test_recommended_setting_depends_on_the_density():
-    sparse, dense = (
-        Graph.from_edges(*np.random.default_rng(0).integers(0, 300, (2, m))) for m in (900, 9000)
-    )
+    sparse, dense = (Graph.from_edges(*np.random.default_rng(0).integers(0, 300, (2, m))) for m in (900, 9000))
     (for_sparse, sparse_scale), (for_dense, dense_scale) = recommended(sparse), recommended(dense)
     assert for_sparse.approximation == "exact"
     assert for_dense.approximation == "spectral"
@@ -219,9 +211,7 @@ def test_scores_equal_those_of_the_estimators(done, digits):
         ("BoostNE", "paper"): BoostNE(128, levels=8, connectivity=PAPER_MATRIX),
     }
     for (method, setting), model in direct.items():
-        expected = evaluate(
-            model.fit(digits.graph).embedding_, digits.labels, train=TINY.train, repeats=TINY.repeats
-        )
+        expected = evaluate(model.fit(digits.graph).embedding_, digits.labels, train=TINY.train, repeats=TINY.repeats)
         rows = [
             row for row in found.scores
             if (row["method"], row["setting"], row["metric"]) == (method, setting, "macro-f1")
@@ -245,9 +235,7 @@ def test_second_run_computes_nothing_and_writes_identical_files(done, tmp_path):
     found, cache = done
     before = {path: path.stat().st_mtime_ns for path in cache.folder.iterdir()}
     reports = []
-    again = reproduce(
-        ["digits"], TINY_METHODS, tmp_path, cache, protocol=TINY, threads=1, progress=reports.append
-    )
+    again = reproduce(["digits"], TINY_METHODS, tmp_path, cache, protocol=TINY, threads=1, progress=reports.append)
     assert reports == []
     assert before == {path: path.stat().st_mtime_ns for path in cache.folder.iterdir()}
     assert contents(again.folder) == contents(found.folder)

@@ -15,9 +15,7 @@ RATES = (0.2, 0.05)  # large, so that errors show
 
 
 def model_of(graph, dimensions=5, parts=1, negative=5, shared=False):
-    return SkipGram.start(
-        Noise.of(graph.degrees, parts), dimensions, negative=negative, shared=shared, seed=3
-    )
+    return SkipGram.start(Noise.of(graph.degrees, parts), dimensions, negative=negative, shared=shared, seed=3)
 
 
 def random_walks(graph, count=12, length=9, seed=0):
@@ -57,17 +55,13 @@ class TestAgainstReference:
     @pytest.mark.parametrize("parts", [1, 2, 4])
     @pytest.mark.parametrize("shared", [False, True])
     def test_edges(self, isa, parts, shared):
-        ours, expected = (
-            run_edges(get_kernels(name), parts=parts, shared=shared) for name in (isa, "reference")
-        )
+        ours, expected = (run_edges(get_kernels(name), parts=parts, shared=shared) for name in (isa, "reference"))
         assert_close(ours, expected)
 
     @pytest.mark.parametrize("parts", [1, 4])
     @pytest.mark.parametrize("shared", [False, True])
     def test_walks(self, isa, parts, shared):
-        ours, expected = (
-            run_walks(get_kernels(name), parts=parts, shared=shared) for name in (isa, "reference")
-        )
+        ours, expected = (run_walks(get_kernels(name), parts=parts, shared=shared) for name in (isa, "reference"))
         assert_close(ours, expected)
 
     @pytest.mark.parametrize("negative", [1, 6, 7, 8, 15, 20])
@@ -176,14 +170,7 @@ class TestNoise:
 
     @pytest.mark.parametrize(
         ("n", "pairs", "parts"),
-        [
-            (34, 10**9, 1),
-            (511, 10**9, 1),
-            (512, 10**9, 2),
-            (10_312, 10**9, 32),
-            (10_312, 10**6, 1),
-            (10**6, 10**7, 8),
-        ],
+        [(34, 10**9, 1), (511, 10**9, 1), (512, 10**9, 2), (10_312, 10**9, 32), (10_312, 10**6, 1), (10**6, 10**7, 8)],
     )
     def test_number_of_parts(self, n, pairs, parts):
         assert number_of_parts(n, pairs) == parts

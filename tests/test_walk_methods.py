@@ -68,9 +68,7 @@ class TestLine:
         assert np.isfinite(LINE(4, epochs=3).fit_transform(graph)).all()
 
     def test_an_odd_number_of_dimensions_is_rejected(self):
-        with pytest.raises(
-            ParameterError, match="dimensions must be even, half for each order of LINE; got 5"
-        ):
+        with pytest.raises(ParameterError, match="dimensions must be even, half for each order of LINE; got 5"):
             LINE(5).fit(graphs.karate())
 
 

@@ -44,8 +44,7 @@ class TestAgainstReference:
         graph = GRAPHS[name]()
         starts = np.arange(4 * graph.n_nodes) % graph.n_nodes
         native, expected = (
-            walk(graph, starts, 12, get_kernels(kind), p=p, q=q, seed=3, first=17)
-            for kind in (None, "reference")
+            walk(graph, starts, 12, get_kernels(kind), p=p, q=q, seed=3, first=17) for kind in (None, "reference")
         )
         np.testing.assert_array_equal(native, expected)
 
@@ -65,9 +64,7 @@ class TestAgainstReference:
         graph = graphs.random_graph(3000, 6)
         starts = np.random.default_rng(0).integers(3000, size=5000)
         whole = walk(graph, starts, 20, get_kernels(threads=1), p=p, q=q, seed=5)
-        np.testing.assert_array_equal(
-            walk(graph, starts, 20, get_kernels(threads=7), p=p, q=q, seed=5), whole
-        )
+        np.testing.assert_array_equal(walk(graph, starts, 20, get_kernels(threads=7), p=p, q=q, seed=5), whole)
         parts = [walk(graph, starts[a : a + 333], 20, p=p, q=q, seed=5, first=a) for a in range(0, 5000, 333)]
         np.testing.assert_array_equal(np.concatenate(parts), whole)
 
