@@ -83,19 +83,19 @@ class FactorizationEmbedder(NodeEmbedder):
         return parameters
 
     def _fit(self, graph: Graph, progress: ProgressCallback) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        matrix = self._check_parameters(graph)
+        matrix = self._check_parameters(graph)  # check
         seed = seed_from(self.random_state)
         checkpoint = self._open_checkpoint(graph, seed)
         reordered = self._reorder(graph, matrix, progress)
         job = self._job(reordered, matrix, seed, checkpoint, progress)
         recall = lambda level: self._recall(reordered.order, level)  # noqa: E731
-        with loaded_engine(self.engine, job, recall, self.threads) as (engine, form):
+        with loaded_engine(self.engine, job, recall, self.threads) as (engine, form):  # plan and load
             self._store_start(engine, form, reordered.inverse)
             vectors = np.empty((graph.n_nodes, self.dimensions), self.dtype)
             self.context_ = np.empty_like(vectors)
             self.levels_: list[NDArray[Any]] = []
             finished = checkpoint.levels(self.levels) if checkpoint is not None else []
-            for i, level in enumerate(self._boost(engine, job, finished)):
+            for i, level in enumerate(self._boost(engine, job, finished)):  # boost, and store each level
                 if checkpoint is not None and i >= len(finished):
                     checkpoint.save_level(i + 1, level)
                 self._store_factors(level, reordered.inverse, vectors)
