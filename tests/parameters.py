@@ -14,9 +14,7 @@ def boostne(dimensions=128, *, connectivity="deepwalk", keep_matrix=False, **par
     so that tests of several matrices can share their settings.
     """
     own = signature(BoostNE).parameters
-    of_matrix = {
-        name: parameters.pop(name) for name in list(parameters) if name not in own or name == "window"
-    }
+    of_matrix = {name: parameters.pop(name) for name in list(parameters) if name not in own or name == "window"}
     if isinstance(connectivity, str) and connectivity in MATRICES:
         matrix_class = MATRICES[connectivity]
         if "window" not in signature(matrix_class).parameters:

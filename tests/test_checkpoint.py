@@ -19,9 +19,7 @@ RUN = {"graph": "abc", "dimensions": 8, "tol": 1e-4, "approximation": None, "ver
 
 def level(seed=0):
     rng = np.random.default_rng(seed)
-    return Level(
-        rng.random((5, 2), np.float32), rng.random((6, 2), np.float32), rng.random(3), 4, rng.random(), 17
-    )
+    return Level(rng.random((5, 2), np.float32), rng.random((6, 2), np.float32), rng.random(3), 4, rng.random(), 17)
 
 
 def assert_same(one, other):
@@ -151,9 +149,7 @@ class TestErrors:
 
     def test_a_folder_with_other_files(self, tmp_path):
         (tmp_path / "thesis.tex").write_text("")
-        with pytest.raises(
-            CheckpointError, match=r"not empty and holds no checkpoint \(found 'thesis.tex'\)"
-        ):
+        with pytest.raises(CheckpointError, match=r"not empty and holds no checkpoint \(found 'thesis.tex'\)"):
             CheckpointFolder(tmp_path, RUN)
 
     def test_a_file_instead_of_a_folder(self, tmp_path):

@@ -120,14 +120,7 @@ class TestEqualToTheLocalEngine:
 
     def test_residual_in_column_blocks(self, client):
         graph = planted_partition(COLUMN_BLOCKED_FROM + 1000, communities=200, mean_degree=4, seed=1).graph
-        small = {
-            "approximation": "push",
-            "max_per_row": 8,
-            "window": 2,
-            "levels": 2,
-            "dimensions": 8,
-            "max_iter": 4,
-        }
+        small = {"approximation": "push", "max_per_row": 8, "window": 2, "levels": 2, "dimensions": 8, "max_iter": 4}
         expected = local(graph, **small)
         assert_same(on(client, graph, **small), expected)
         assert expected.residual_norms_[-1] < expected.residual_norms_[0]
@@ -176,10 +169,7 @@ class TestEqualToTheLocalEngine:
         assert ShardedCSR.from_csr(X).n_shards >= 4
 
     def test_graph_with_a_single_block(self, client):
-        assert_same(
-            on(client, graphs.karate(), dimensions=4, levels=2),
-            local(graphs.karate(), dimensions=4, levels=2),
-        )
+        assert_same(on(client, graphs.karate(), dimensions=4, levels=2), local(graphs.karate(), dimensions=4, levels=2))
 
     def test_workers_release_all_results(self, client, graph):
         on(client, graph, levels=1)
@@ -191,17 +181,7 @@ class TestEqualToTheLocalEngine:
         files = []
         for name, options in {"local": [], "dask": ["--scheduler", two_workers.address]}.items():
             files.append(tmp_path / f"{name}.npz")
-            command = [
-                "embed",
-                "karate",
-                "-o",
-                str(files[-1]),
-                "--dimensions",
-                "4",
-                "--levels",
-                "2",
-                *options,
-            ]
+            command = ["embed", "karate", "-o", str(files[-1]), "--dimensions", "4", "--levels", "2", *options]
             result = CliRunner().invoke(program, command, catch_exceptions=False)
             assert result.exit_code == 0, result.output
         with np.load(files[0]) as expected, np.load(files[1]) as found:
@@ -268,9 +248,7 @@ class TestParts:
         assert not list((tmp_path / "out").iterdir())
 
     def test_invalid_parameters_and_folders(self, client, graph, tmp_path, monkeypatch):
-        with pytest.raises(
-            ParameterError, match="workers of a Dask cluster, without a checkpoint; got engine='local'"
-        ):
+        with pytest.raises(ParameterError, match="workers of a Dask cluster, without a checkpoint; got engine='local'"):
             BoostNE().fit_to_parts(graph, tmp_path)
         with pytest.raises(ParameterError, match="checkpoint='kept'"):
             self.parts(client, graph, tmp_path, checkpoint="kept")
@@ -440,9 +418,7 @@ class TestFaults:
                         cluster.kill(name)
 
             monkeypatch.setattr(dask_cluster, "REPLACEMENT_SECONDS", 2)
-            with pytest.raises(
-                ClusterError, match=r"none of the 0 left .* has the \d+ MB that its rows need"
-            ):
+            with pytest.raises(ClusterError, match=r"none of the 0 left .* has the \d+ MB that its rows need"):
                 on(client, graph, kill)
 
     def test_a_worker_dies_before_its_result_is_gathered(self, tmp_path, monkeypatch):
@@ -555,26 +531,19 @@ class TestErrors:
         (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: boostne\nVersion: 0.0.7\n")
         with process_cluster(tmp_path, 0) as cluster:
             cluster.add_worker(PYTHONPATH=str(metadata.parent))
-            with (
-                client_of(cluster) as client,
-                pytest.raises(ClusterError, match=r"has 0\.0\.7; install boostne=="),
-            ):
+            with client_of(cluster) as client, pytest.raises(ClusterError, match=r"has 0\.0\.7; install boostne=="):
                 on(client, graph)
 
     @pytest.mark.slow
     def test_no_workers_and_workers_with_little_memory(self, graph, tmp_path, monkeypatch):
         monkeypatch.setattr(dask_cluster, "WORKERS_SECONDS", 1)
         with process_cluster(tmp_path, 0) as cluster, client_of(cluster) as client:
-            with pytest.raises(
-                ClusterError, match=f"has no workers; start some with: dask worker {cluster.address}"
-            ):
+            with pytest.raises(ClusterError, match=f"has no workers; start some with: dask worker {cluster.address}"):
                 on(client, graph)
             cluster.add_worker("--memory-limit", "400MB")
             wide = {"dimensions": 128, "levels": 1, "window": 1, "approximation": "exact"}
             client.wait_for_workers(1, timeout=60)
-            with pytest.raises(
-                MemoryLimitError, match=r"need about \d+ MB on each of 1 workers; tcp.* has .* free"
-            ):
+            with pytest.raises(MemoryLimitError, match=r"need about \d+ MB on each of 1 workers; tcp.* has .* free"):
                 on(client, graphs.random_graph(30_000, 4), **wide)
 
     def test_closed_client(self, two_workers, graph):
@@ -590,9 +559,7 @@ class TestErrors:
 
     def test_default_client(self, client):
         small = {"dimensions": 4, "levels": 2}
-        with pytest.raises(
-            ParameterError, match="uses the current default client of Dask, and there is none"
-        ):
+        with pytest.raises(ParameterError, match="uses the current default client of Dask, and there is none"):
             on("dask", graphs.karate())
         with client.as_current():
             assert_same(on("dask", graphs.karate(), **small), local(graphs.karate(), **small))
@@ -653,8 +620,7 @@ class TestWorkerBlock:
         return ExactSource(graphs.random_graph(120, 6), window=3, negative=1, dtype="float32")
 
     @pytest.mark.parametrize(
-        "drafted",
-        [range(40, 90), range(50, 70), range(20, 60), range(60, 110), range(30), range(100, 120)],
+        "drafted", [range(40, 90), range(50, 70), range(20, 60), range(60, 110), range(30), range(100, 120)]
     )
     def test_built_from_a_draft_of_another_range(self, source, drafted):
         X, _ = source.build()

@@ -92,9 +92,7 @@ def test_any_process_and_any_number_of_blas_threads(graph):
     for threads in ("1", "2"):
         env = {**os.environ, "PYTHONPATH": source, "PYTHONHASHSEED": threads}
         env |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), threads)
-        done = subprocess.run(
-            [sys.executable, "-c", SCRIPT], env=env, capture_output=True, text=True, check=True
-        )
+        done = subprocess.run([sys.executable, "-c", SCRIPT], env=env, capture_output=True, text=True, check=True)
         printed.append(done.stdout.split())
     assert len(printed[0]) == 4
     assert printed[0] == printed[1]

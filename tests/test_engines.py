@@ -65,9 +65,7 @@ class TestStorage:
 
     def test_a_matrix_that_does_not_fit_is_an_error_with_sizes(self, monkeypatch):
         monkeypatch.setattr("boostne.factorization.cuda.engine._free_memory", lambda device: 10_000)
-        message = (
-            r"83 × 61 with about [\d,]+ entries.* need about \d+ kB of the GPU's memory; 10 kB is free.*local"
-        )
+        message = r"83 × 61 with about [\d,]+ entries.* need about \d+ kB of the GPU's memory; 10 kB is free.*local"
         with pytest.raises(MemoryLimitError, match=message):
             loaded(matrix("float32"))
         source = ExactSource(graphs.karate(), window=3, negative=1, dtype="float32")
@@ -77,9 +75,7 @@ class TestStorage:
     def test_memory_takes_precedence_over_density(self, monkeypatch):
         X = sparse.csr_array(sparse.random_array((200, 300), density=0.15, rng=0, dtype=np.float32))
         block_bytes = 4 * 700 * 4
-        monkeypatch.setattr(
-            "boostne.factorization.cuda.engine._free_memory", lambda device: 16 * X.nnz + block_bytes
-        )
+        monkeypatch.setattr("boostne.factorization.cuda.engine._free_memory", lambda device: 16 * X.nnz + block_bytes)
         engine = loaded(X, dense_share=0.1, block_entries=700)  # dense it would take 240 kB
         assert set(engine.storage) == {"sparse"}
 
@@ -110,9 +106,7 @@ class TestRowsBuiltOnTheDevice:
         assert engine.dtype == dtype
         if name != "star":  # whose entries are exactly 1 before the logarithm: rounding keeps or drops them
             assert engine.nnz == expected.nnz
-        assert engine.norm2 == pytest.approx(
-            np.sum(expected.data.astype(float) ** 2), rel=TOLERANCE[dtype], abs=1e-9
-        )
+        assert engine.norm2 == pytest.approx(np.sum(expected.data.astype(float) ** 2), rel=TOLERANCE[dtype], abs=1e-9)
 
     def test_rows_in_any_order(self, dtype):
         graph = graphs.weighted()
@@ -281,7 +275,5 @@ class TestBoostNE:
             raise torch.OutOfMemoryError("tried to allocate 2 GiB")
 
         monkeypatch.setattr("boostne.factorization.cuda.blocks.DenseBlock.deflate", fail)
-        with pytest.raises(
-            MemoryLimitError, match=r"ran out of memory .tried to allocate 2 GiB.*engine='local'"
-        ):
+        with pytest.raises(MemoryLimitError, match=r"ran out of memory .tried to allocate 2 GiB.*engine='local'"):
             small(engine="cuda").fit(graphs.karate())

@@ -53,9 +53,7 @@ class TestCommunities:
     def test_native_equals_reference(self, name, max_size):
         graph = GRAPHS[name]()
         for rounds in (1, 2, 10):
-            found, expected = (
-                communities(graph, name, max_size, rounds) for name in ("baseline", "reference")
-            )
+            found, expected = (communities(graph, name, max_size, rounds) for name in ("baseline", "reference"))
             np.testing.assert_array_equal(found, expected)
             assert np.unique(found, return_counts=True)[1].max() <= max_size
 

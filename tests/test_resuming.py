@@ -158,9 +158,7 @@ class TestErrors:
             self.small(checkpoint=tmp_path, connectivity=2 * A).fit(graph)
 
     def test_a_function_has_no_fingerprint(self, tmp_path):
-        with pytest.raises(
-            ParameterError, match=r"connectivity is a function.*pass the matrix that it returns"
-        ):
+        with pytest.raises(ParameterError, match=r"connectivity is a function.*pass the matrix that it returns"):
             self.small(checkpoint=tmp_path, connectivity=lambda graph: graph.adjacency).fit(graphs.karate())
 
     def test_a_folder_that_cannot_be_created(self):
