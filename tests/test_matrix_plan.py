@@ -167,11 +167,11 @@ class TestLimits:
         assert expected.nnz > 1_000_000
 
     def test_too_small_a_limit_names_the_smallest_sufficient_one(self, graph):
-        with pytest.raises(MemoryLimitError, match=r"smallest sufficient memory_limit is '\d+MB'") as caught:
+        with pytest.raises(MemoryLimitError, match=r"smallest sufficient memory_limit is '[\d.]+[MG]B'") as caught:
             small(memory_limit=resident_memory() + 2 * MB).fit(graph)
         message = str(caught.value)
         assert "6,000 nodes, with X pruned to 32 entries per row" in message
-        smallest = parse_bytes("memory_limit", re.search(r"memory_limit is '(\w+)'", message)[1])
+        smallest = parse_bytes("memory_limit", re.search(r"memory_limit is '([\w.]+)'", message)[1])
         # The memory of the process grows slightly with its first fit.
         model = small(memory_limit=smallest + 20 * MB).fit(graph)
         assert model.approximation_ == "push"
