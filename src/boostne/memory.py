@@ -133,7 +133,7 @@ def check_memory(needed: float, purpose: str, remedy: str) -> None:
 
 def _format_rounded_up(size: float) -> str:
     megabytes = -(-int(size) // _STEP**2)
-    return f"{megabytes}MB" if megabytes < _STEP else f"{-(-megabytes // 100) / 10:g}GB"
+    return f"{megabytes}MB" if megabytes < 10 * _STEP else f"{-(-megabytes // 100) / 10:g}GB"
 
 
 def _meminfo_available() -> int | None:
