@@ -35,16 +35,19 @@ $(BROWSER): scripts/install-browser $(TEST_SETUP)
 demo: $(SETUP)
 	$(BIN)/boostne demo
 
+# Two processes, each with whole files of tests, so that fixtures of a module are set up once.
+PYTEST := -m pytest -n 2 --dist loadfile
+
 # All checks and tests, with the branch coverage of src.
 test: lint types $(BROWSER)
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage run $(PYTEST)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
 # The tests that take little time, without coverage.
 quick: $(TEST_SETUP)
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python $(PYTEST) -m "not slow"
 
 lint: $(TEST_SETUP)
 	$(BIN)/ruff check .
