@@ -34,3 +34,14 @@ def paper_data(data_folder, monkeypatch):
     """Make the data sets of the paper available to ``load_dataset``."""
     monkeypatch.setenv("BOOSTNE_DATA", str(data_folder))
     return data_folder
+
+
+@pytest.fixture(scope="module")
+def one_torch_thread():
+    """Run PyTorch on one thread: small tensors gain nothing from more and lose much on a busy machine."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

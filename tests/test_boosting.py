@@ -13,8 +13,8 @@ from tests import graphs, reference
 from boostne.datasets import load_dataset
 from boostne.factorization import Level, LevelSettings, LocalEngine, boost, random_start
 from boostne.factorization.boosting import balance
-from boostne.factorization.engine import inverse_ratio
 from boostne.matrices import CSRSource, DeepWalkMatrix
+from boostne.matrices.adjacency import reciprocal
 
 TOLERANCE = {"float32": 1e-5, "float64": 1e-11}
 ROUNDING = {"float32": 1e-6, "float64": 1e-14}  # of a residual, relative to ||X||
@@ -136,7 +136,7 @@ def test_finished_levels_are_replayed_with_the_same_bits(name, n_finished):
 
 def balanced(U, V):
     ratio = balance(*(factor.T.astype(float) @ factor.astype(float) for factor in (U, V)))
-    return U * ratio.astype(U.dtype), V * inverse_ratio(ratio).astype(V.dtype)
+    return U * ratio.astype(U.dtype), V * reciprocal(ratio).astype(V.dtype)
 
 
 class TestBalance:

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.factorization.engine import inverse_ratio
 from boostne.kernels import Kernels
 from boostne.kernels.layout import padded_factor
+from boostne.matrices.adjacency import reciprocal
 
 
 class ContextFactor:
@@ -52,7 +52,7 @@ class ContextFactor:
 
     def rescale(self, ratio: NDArray[np.float64]) -> None:
         """Divide the columns; see :meth:`Engine.rescale`."""
-        self.V *= inverse_ratio(ratio).astype(self.V.dtype)
+        self.V *= reciprocal(ratio).astype(self.V.dtype)
 
     def unpadded(self) -> NDArray[Any]:
         """Return a copy without padding."""

@@ -119,8 +119,3 @@ class Engine(ABC):
     @abstractmethod
     def replay(self, U: NDArray[Any], V: NDArray[Any]) -> None:
         """Deflate R by the factors of an earlier level, as :meth:`factors` returned them."""
-
-
-def inverse_ratio(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the factor of V's columns that belongs to ``ratio``; see :meth:`Engine.rescale`."""
-    return np.divide(1, ratio, out=np.zeros_like(ratio), where=ratio > 0)

@@ -15,7 +15,6 @@ from boostne.budget import Workload
 from boostne.errors import EngineError, MemoryLimitError
 from boostne.factorization.checkpoint import CheckpointFolder
 from boostne.factorization.engine import Engine, Recall
-from boostne.factorization.local import LocalEngine
 from boostne.factorization.ordering import ReorderedGraph
 from boostne.matrices import ConnectivityMatrix, CSRSource, MatrixForm, MatrixSource
 from boostne.memory import MemoryBudget
@@ -68,7 +67,7 @@ class Job:
 
     def build(self) -> tuple[MatrixForm, sparse.csr_array, NDArray[np.float64] | None]:
         """Build X in host memory; returns its form, X, and the walk mass that each row dropped, if any."""
-        form = self._plan(LocalEngine())
+        form = self._host_form()
         return form, *self._source(form).build(self.progress)
 
     def _stored_form(self) -> MatrixForm | None:
@@ -80,8 +79,11 @@ class Job:
 
     def _plan(self, engine: Engine) -> MatrixForm:
         if self.checkpoint is not None and self.checkpoint.keep_matrix:
-            engine = LocalEngine()  # X passes through host memory to be stored
+            return self._host_form()  # X passes through host memory to be stored
         return engine.plan(self.matrix, self.reordered.graph, self.work, self.memory_limit)
+
+    def _host_form(self) -> MatrixForm:
+        return self.matrix.plan(self.reordered.graph, self.work, MemoryBudget.within(self.memory_limit))
 
     def _source(self, form: MatrixForm) -> MatrixSource:
         self.progress(Progress("connectivity", 0.0))

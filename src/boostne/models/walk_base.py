@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from boostne.graph import Graph
 from boostne.kernels import get_kernels
 from boostne.kernels.skipgram import Noise, SkipGram, number_of_parts
+from boostne.matrices.adjacency import inverse_degrees
 from boostne.models.connected_base import ConnectedEmbedder
 from boostne.progress import Progress, ProgressCallback
 from boostne.sampling.schedule import TrainingChunk
@@ -77,10 +78,9 @@ def expected_visits(graph: Graph, length: int) -> NDArray[np.float64]:
     >>> expected_visits(Graph.from_edges([0, 0], [1, 2]), 2)
     array([3. , 1.5, 1.5])
     """
-    degrees = graph.degrees
-    inverse = np.divide(1, degrees, out=np.zeros_like(degrees), where=degrees > 0)
+    inverse = inverse_degrees(graph)
     transposed = graph.adjacency.T.tocsr()
-    expected = (degrees > 0).astype(np.float64)  # visits at the current step
+    expected = (inverse > 0).astype(np.float64)  # visits at the current step
     visits = expected.copy()
     for _ in range(length - 1):
         expected = transposed @ (expected * inverse)

@@ -14,10 +14,11 @@ from boostne.budget import Workload, device_residual_bytes
 from boostne.errors import EngineError, MemoryLimitError
 from boostne.factorization.cuda.blocks import DenseBlock, DeviceBlock, SparseBlock, dense_rows
 from boostne.factorization.cuda.level import DeviceLevel, blocks_with_rows, host_copy
-from boostne.factorization.engine import Engine, PassResult, inverse_ratio
+from boostne.factorization.engine import Engine, PassResult
 from boostne.graph import Graph
 from boostne.kernels.cuda.operations import Tensor
 from boostne.matrices import ConnectivityMatrix, MatrixForm, MatrixSource
+from boostne.matrices.adjacency import reciprocal
 from boostne.matrices.csr_builder import chunks
 from boostne.matrices.source import DeviceRows
 from boostne.memory import available_memory, format_bytes
@@ -176,7 +177,7 @@ class CudaEngine(Engine):
         self._current.V[:, component] = torch.from_numpy(values).to(self._device)
 
     def rescale(self, ratio: NDArray[np.float64]) -> None:
-        for factor, scale in ((self._current.U, ratio), (self._current.V, inverse_ratio(ratio))):
+        for factor, scale in ((self._current.U, ratio), (self._current.V, reciprocal(ratio))):
             factor.mul_(torch.from_numpy(scale.astype(self.dtype)).to(self._device))
 
     def factors(self) -> tuple[NDArray[Any], NDArray[Any]]:

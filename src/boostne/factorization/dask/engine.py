@@ -60,8 +60,6 @@ class DaskEngine(Engine):
 
     def plan(self, matrix: ConnectivityMatrix, graph: Graph, work: Workload, memory_limit: Any = None) -> MatrixForm:
         """Use the memory of all workers together; see :meth:`Engine.plan`. :meth:`load` checks each worker."""
-        if memory_limit is not None:
-            return super().plan(matrix, graph, work, memory_limit)
         free = [worker.free for worker in self._cluster.workers().values()]
         known = [size for size in free if size is not None]
         total = max(sum(known), 0) if len(known) == len(free) else None

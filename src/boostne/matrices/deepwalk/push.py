@@ -22,6 +22,7 @@ from boostne.graph import Graph
 from boostne.kernels import Kernels
 from boostne.kernels.layout import push_chunk_rows
 from boostne.kernels.push_graph import PushGraph
+from boostne.matrices.adjacency import reciprocal
 from boostne.matrices.csr_builder import RowBlock
 from boostne.matrices.deepwalk.exact import ExactSource
 from boostne.matrices.source import KernelSource
@@ -107,8 +108,7 @@ class PushSource(KernelSource):
         self.dtype = np.dtype(dtype)
         self.max_per_row = min(max_per_row, graph.n_nodes)
         unit = graph.volume / A.nnz  # 1 for an unweighted graph
-        degrees = graph.degrees / unit
-        inverse = np.divide(1, degrees, out=np.zeros_like(degrees), where=degrees > 0)
+        inverse = reciprocal(graph.degrees / unit)
         self._graph = PushGraph(
             A.indptr.astype(np.int64),
             A.indices.astype(np.int32, copy=False),
