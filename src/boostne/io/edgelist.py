@@ -18,8 +18,8 @@ from boostne.io.text_ids import TextIdColumns
 # Name of a column, or its position, starting at 0.
 Column = str | int
 
-_BLOCK = 1 << 24  # bytes parsed at a time
-_BLOCK_WORK = 8  # bytes needed to parse one byte
+_BLOCK = 1 << 22  # bytes parsed at a time
+_BLOCK_WORK = 16  # bytes needed to parse one byte
 _SHORTEST_LINE = 4
 
 

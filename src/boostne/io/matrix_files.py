@@ -15,6 +15,7 @@ from boostne.io.reading_budget import ReadingBudget
 from boostne.sparse_structure import find_structure_error
 
 _GRAPH_VARIABLES = ("network", "A", "adj", "adjacency", "graph", "W")
+_PARSED_ENTRY = 16  # bytes of an entry in SciPy's matrix
 _SHORTEST_ENTRY = {"coordinate": 4, "array": 2}  # bytes
 
 
@@ -38,8 +39,11 @@ def read_mtx(path: Path, *, budget: ReadingBudget, **options: Unpack[EdgeOptions
         raise FileFormatError(
             f"{path}: cannot be read as mtx: Truncated: it claims {n_entries:,} entries, but has {len(raw):,} bytes"
         )
-    budget.check_matrix(rows, 2 * n_entries)
-    return as_graph(mmread(BytesIO(raw)), **options)
+    n_stored = n_entries if symmetry == "general" else 2 * n_entries
+    budget.check_matrix(rows, n_stored, working=_PARSED_ENTRY * n_stored)
+    matrix = mmread(BytesIO(raw))
+    del raw
+    return as_graph(matrix, **options)
 
 
 def read_scipy_npz(path: Path, *, budget: ReadingBudget, **options: Unpack[EdgeOptions]) -> Graph:

@@ -9,14 +9,16 @@ from typing import Any
 
 from boostne.memory import MemoryBudget
 
-_TEXT_EDGE = 150  # parse a line with an edge and build the graph
-_EDGE = 130  # encode the ids of an edge and build the graph
-_WEIGHT = 60  # more for its weight
-_NODE = 60  # ids and row pointers
+_TEXT_EDGE = 145  # parse a line with an edge and build the graph
+_EDGE = 135  # encode the ids of an edge and build the graph
+_WEIGHT = 35  # more for its weight
+_NODE = 40  # ids and row pointers
+_HASHED_ID = 50  # an id in a hash table
+_CODE = 20  # the position of an id, before and after sorting
 _TEXT_ID = 160  # a distinct text id as Arrow and Python strings
 _TEXT_ID_CHARACTER = 12  # twice in a fixed-width array, and its bytes
-_MATRIX_ENTRY = 60  # copies, a transpose and the checks of an adjacency matrix
-_MATRIX_ROW = 50
+_MATRIX_ENTRY = 50  # copies, a transpose and the checks of an adjacency matrix
+_MATRIX_ROW = 40
 _REMEDY = "Raise the limit, or read the file on a machine with more memory."
 
 
@@ -59,9 +61,13 @@ class ReadingBudget:
         needed = n_edges * (_EDGE + weighted * _WEIGHT) + n_nodes * _NODE + working
         self.check(needed, f"{n_edges:,} edges")
 
-    def check_text_ids(self, n_ids: int, n_bytes: int, widest: int) -> None:
-        """Raise MemoryLimitError unless distinct text ids can be sorted and stored."""
-        needed = n_ids * (_TEXT_ID + _TEXT_ID_CHARACTER * widest) + n_bytes
+    def check_dictionary(self, n_ids: int, n_bytes: int) -> None:
+        """Raise MemoryLimitError unless ids, of which some may be equal, can be merged to a dictionary."""
+        self.check(n_ids * _HASHED_ID + n_bytes, f"{n_ids:,} node ids")
+
+    def check_text_ids(self, n_ids: int, n_bytes: int, widest: int, n_entries: int) -> None:
+        """Raise MemoryLimitError unless distinct text ids can be sorted, and their occurrences encoded."""
+        needed = n_ids * (_TEXT_ID + _TEXT_ID_CHARACTER * widest) + n_bytes + n_entries * _CODE
         self.check(needed, f"{n_ids:,} node ids")
 
     def check_labels(self, n_labels: int) -> None:

@@ -67,14 +67,22 @@ class TextIdColumns:
         blocks, self._blocks = self._blocks, []
         if self._all_integers:
             return encode_ids(*(_concatenate(blocks.pop(0)) for _ in range(len(blocks))))
-        merged = pa.chunked_array([block for column in blocks for block in column]).unify_dictionaries()
+        ends = np.cumsum([0, *(len(column) for column in blocks)])
+        merged = pa.chunked_array([block for column in blocks for block in column])
+        blocks.clear()
+        dictionaries = [block.dictionary for block in merged.chunks]
+        budget.check_dictionary(sum(map(len, dictionaries)), sum(block.nbytes for block in dictionaries))
+        del dictionaries
+        merged = merged.unify_dictionaries()
         dictionary = merged.chunk(0).dictionary
         widest = pc.max(pc.utf8_length(dictionary)).as_py() or 0
-        budget.check_text_ids(len(dictionary), dictionary.nbytes, widest)
-        ends = np.cumsum([0, *(len(column) for column in blocks)])
-        return encode_text_ids(
+        budget.check_text_ids(len(dictionary), dictionary.nbytes, widest, len(merged))
+        del dictionary
+        encoded = encode_text_ids(
             *(pa.chunked_array(merged.chunks[start:end], merged.type) for start, end in pairwise(ends))
         )
+        pa.default_memory_pool().release_unused()
+        return encoded
 
 
 def _as_integers(texts: Any) -> Any:
