@@ -7,6 +7,7 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
+from benchmarks import damaged_checkpoints
 from scipy import sparse
 
 from boostne.errors import CheckpointError, ParameterError
@@ -276,6 +277,36 @@ def test_checkpoint_opens_its_folder(tmp_path):
     assert Checkpoint(tmp_path, keep_matrix=True).open(RUN).keep_matrix
     with pytest.raises(CheckpointError, match="belongs to another run"):
         Checkpoint(tmp_path).open({**RUN, "tol": 0.1})
+
+
+@pytest.fixture(scope="module")
+def checkpoints(tmp_path_factory):
+    """Return a folder with the checkpoints of several runs."""
+    folder = tmp_path_factory.mktemp("runs")
+    damaged_checkpoints.prepare(folder)
+    return folder
+
+
+class TestResuming:
+    """A sample of ``python -m benchmarks damaged_checkpoints``."""
+
+    def test_flipped_bits_give_the_same_result_or_an_error(self, checkpoints):
+        cases = damaged_checkpoints.flips(checkpoints, 24)
+        assert {damaged_checkpoints.outcome(checkpoints, case) for case in cases} == {"same bits", "refused"}
+
+    def test_files_of_other_runs_and_levels_are_refused(self, checkpoints):
+        cases = damaged_checkpoints.swaps(checkpoints, 12)
+        assert {damaged_checkpoints.outcome(checkpoints, case) for case in cases} == {"refused"}
+
+    @pytest.mark.parametrize("level", ["level-01.npz", "level-03.npz"])
+    def test_a_folder_is_repaired(self, checkpoints, tmp_path, level):
+        folder = tmp_path / "run"
+        shutil.copytree(checkpoints / damaged_checkpoints.BASE, folder)
+        (folder / level).write_bytes(b"")
+        with pytest.warns(UserWarning, match=f"{level} is damaged"):
+            damaged_checkpoints.fit(damaged_checkpoints.BASE, folder)
+        resumed = damaged_checkpoints.fit(damaged_checkpoints.BASE, folder)
+        assert damaged_checkpoints.result(resumed) == (checkpoints / "expected").read_bytes()
 
 
 class TestErrors:
