@@ -20,6 +20,7 @@ from boostne.cli.file_options import (
 from boostne.cli.inputs import load_labels
 from boostne.cli.options import given, numbers, options_of
 from boostne.cli.session import session_of
+from boostne.errors import FileFormatError
 from boostne.progress import Progress
 
 if TYPE_CHECKING:
@@ -95,6 +96,9 @@ def evaluate(
         progress(Progress("reading", 0, ", ".join(embeddings)))
         options = given(ctx, EMBEDDING_FILE_OPTIONS)
         vectors = {name: read_embedding(path, **options) for name, path in names.items()}
+        for name, embedding in vectors.items():
+            if not len(embedding):
+                raise FileFormatError(f"{names[name]}: no vectors, so there is nothing to score")
         truth = load_labels(ctx, labels)
         for i, (name, embedding) in enumerate(vectors.items()):
             progress(Progress("scoring", i / len(vectors), name))

@@ -18,17 +18,18 @@ percent-encoded (``New York`` is ``New%20York``); the reader decodes these seque
 and ``.npy`` are UTF-8, which cannot encode lone surrogates.
 """
 
-import zipfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from boostne.embedding import Embedding
-from boostne.errors import FileFormatError, ParameterError
+from boostne.errors import FileFormatError, GraphError, ParameterError
 from boostne.io.atomic import atomic_path
 from boostne.io.embedding_arrays import read_npy, read_npz, write_npy, write_npy_ids, write_npz
 from boostne.io.embedding_ids import IdType, check_text_ids, check_utf8_ids
 from boostne.io.embedding_tables import read_csv, read_parquet, write_csv, write_parquet
+from boostne.io.files import errors_naming
+from boostne.io.numpy_files import WRONG_SUFFIX
 from boostne.io.parts import part_paths
 from boostne.io.word2vec import read_word2vec, write_word2vec
 from boostne.validation import check_choice
@@ -97,17 +98,16 @@ def read_embedding(
     if ids is not None and suffix != ".npy":
         raise ParameterError(f"ids= applies only to .npy files, which store no ids; {path.name} has its own ids")
     check_choice("id_type", id_type, ("auto", "int", "str"))
-    try:
-        if suffix == ".npy":
-            return read_npy(path, ids, id_type)
-        if suffix in _TEXT_READERS:
-            return _TEXT_READERS[suffix](path, id_type)
-        return _TYPED_READERS[suffix](path)
-    except FileFormatError:
-        raise
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        # The messages of NumPy, Arrow and Embedding do not name the file.
-        raise FileFormatError(f"{path}: {error}") from error
+    with errors_naming(path, f"an embedding in {suffix} format", WRONG_SUFFIX):
+        try:
+            if suffix == ".npy":
+                return read_npy(path, ids, id_type)
+            if suffix in _TEXT_READERS:
+                return _TEXT_READERS[suffix](path, id_type)
+            return _TYPED_READERS[suffix](path)
+        except (GraphError, ParameterError) as error:
+            # What the file contains is not an embedding: the messages of Embedding do not name the file.
+            raise FileFormatError(f"{path}: {error}") from error
 
 
 def known_suffix(path: Path) -> str:

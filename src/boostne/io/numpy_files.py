@@ -16,7 +16,8 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
-from boostne.errors import BoostneError, FileFormatError
+from boostne.errors import FileFormatError
+from boostne.io.files import errors_naming
 from boostne.memory import check_memory
 
 # Version 3 differs from 2 only in the names of structured types, which no file of this library has.
@@ -24,6 +25,8 @@ _HEADER_READERS = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.
 _MAX_DEFLATE_RATIO = 1032  # of the DEFLATE format
 _ENCRYPTED = 1  # flag of a ZIP entry
 _CHUNK_BYTES = 1 << 20
+
+WRONG_SUFFIX = "its suffix is wrong"
 
 
 class ArrayArchive:
@@ -69,13 +72,13 @@ class ArrayArchive:
 @contextmanager
 def open_archive(path: Path) -> Iterator[ArrayArchive]:
     """Open an ``.npz`` file; in the body of the ``with``, any error of a parser becomes a FileFormatError."""
-    with _parser_errors(path, "an .npz file"), zipfile.ZipFile(path) as file:
+    with errors_naming(path, "an .npz file", WRONG_SUFFIX), zipfile.ZipFile(path) as file:
         yield ArrayArchive(path, file)
 
 
 def read_npy_file(path: Path) -> NDArray[Any]:
     """Read an ``.npy`` file."""
-    with _parser_errors(path, "an .npy file"), path.open("rb") as stream:
+    with errors_naming(path, "an .npy file", WRONG_SUFFIX), path.open("rb") as stream:
         return read_array(stream, path.stat().st_size, str(path))
 
 
@@ -83,10 +86,8 @@ def read_array(stream: IO[bytes], size: int, name: str) -> NDArray[Any]:
     """Read an array in ``.npy`` format from a stream of ``size`` bytes; ``name`` is for error messages."""
     shape, fortran_order, dtype, header_bytes = _read_header(stream, name)
     if dtype.hasobject or dtype.itemsize == 0:
-        raise FileFormatError(
-            f"{name}: values of type {dtype} are not read, since they can run code or have no size; "
-            "store numbers or strings"
-        )
+        reason = "loading them could run code (allow_pickle=False)" if dtype.hasobject else "they have no size"
+        raise FileFormatError(f"{name}: values of type {dtype} are not read, since {reason}; store numbers or strings")
     needed = prod(shape) * dtype.itemsize
     if min(shape, default=0) < 0 or needed != size - header_bytes:
         raise FileFormatError(
@@ -102,10 +103,12 @@ def read_array(stream: IO[bytes], size: int, name: str) -> NDArray[Any]:
 def _read_header(stream: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
     try:
         version = npy_format.read_magic(stream)
+        if version not in _HEADER_READERS:
+            raise ValueError(f"version {version}")
         shape, fortran_order, dtype = _HEADER_READERS[version](stream)
     except Exception as error:
         # Also MemoryError: a header has at most 10,000 characters, but the parser's stack can overflow.
-        reason = f"version {error}" if isinstance(error, KeyError) else _first_line(error)
+        reason = str(error).split("\n")[0] or type(error).__name__
         raise FileFormatError(f"{name}: invalid header ({reason}); write it again with numpy.save") from error
     return shape, fortran_order, dtype, stream.tell()
 
@@ -121,21 +124,3 @@ def _fill(array: NDArray[Any], stream: IO[bytes], name: str) -> None:
         if len(found) < len(chunk):
             raise FileFormatError(f"{name}: the file ends too early; it is damaged: write it again")
         chunk[:] = found
-
-
-@contextmanager
-def _parser_errors(path: Path, kind: str) -> Iterator[None]:
-    try:
-        yield
-    except (BoostneError, MemoryError):
-        raise
-    except Exception as error:
-        if isinstance(error, OSError) and error.filename is not None:
-            raise
-        raise FileFormatError(
-            f"{path}: cannot be read as {kind}: {_first_line(error)}; the file is damaged or has the wrong suffix"
-        ) from error
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n")[0] or type(error).__name__
