@@ -1,5 +1,6 @@
 """Reading and writing embeddings in all formats; atomic writing."""
 
+import csv
 import json
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from boostne.cli.program import run
 from boostne.embedding import Embedding
 from boostne.errors import BoostneError, FileFormatError, ParameterError
 from boostne.io.atomic import atomic_path, check_writable
@@ -32,6 +34,8 @@ IDS = {
     "odd": ["line\nbreak", "return\r", "no-break\u00a0space \u2028", "%20 %25 %zz"],
     "unicode": ["Zürich", "東京", "\U0001f98a", "'"],
     "one integer-like": ["1", "2", "3", "four"],
+    "formulas": ["=1+1", "'=1+1", "@SUM(A1)", "+-"],
+    "apostrophes": ["''", "'", "'-5", "-5"],
 }
 
 
@@ -68,6 +72,57 @@ def test_round_trip_of_random_strings_and_numbers(tmp_path, suffix, data):
         warnings.simplefilter("ignore", UserWarning)
         write_embedding(embedding, tmp_path / f"e{suffix}")
     assert_same(read_embedding(tmp_path / f"e{suffix}", id_type="str"), embedding)
+
+
+@pytest.mark.parametrize("mark", ["=", "+", "-", "@", "\t", "\r", "\n", "'"])
+def test_ids_in_csv_are_not_executed_by_spreadsheets(tmp_path, mark):
+    write_embedding(Embedding([f"{mark}a", "b", f"c{mark}"], np.eye(3)), tmp_path / "e.csv")
+    with (tmp_path / "e.csv").open(newline="") as file:
+        assert [row[0] for row in csv.reader(file)] == ["node", f"'{mark}a", "b", f"c{mark}"]
+
+
+@SAME_FOLDER
+@given(
+    ids=st.lists(
+        st.text(st.sampled_from("=+-@\t\r\n'\"a1,; "), max_size=5) | st.text(st.characters(codec="utf-8")),
+        min_size=1,
+        max_size=5,
+        unique=True,
+    )
+)
+def test_escaped_ids_in_csv_are_restored(tmp_path, ids):
+    embedding = Embedding(ids, np.ones((len(ids), 2), np.float32))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        write_embedding(embedding, tmp_path / "e.csv")
+    assert_same(read_embedding(tmp_path / "e.csv", id_type="str"), embedding)
+    with (tmp_path / "e.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    assert not any(row[0].startswith(tuple("=+-@\t\r\n")) for row in rows)
+    with (tmp_path / "t.csv").open("w", newline="", encoding="utf-8") as file:  # saved again with tabs
+        csv.writer(file, delimiter="\t", quoting=csv.QUOTE_ALL).writerows(rows)
+    assert_same(read_embedding(tmp_path / "t.csv", id_type="str"), embedding)
+
+
+def test_file_names_in_csv_are_not_executed_by_spreadsheets(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    embedding = Embedding(range(34), np.random.default_rng(0).random((34, 2)))
+    for name in ("=a.npz", "b.npz"):
+        write_embedding(embedding, name)
+    assert run(["evaluate", "=a.npz", "b.npz", "karate", "--csv", "--train", "50", "--repeats", "2"]) == 0
+    names = [line.split(",")[0] for line in capsys.readouterr().out.splitlines()]
+    assert names == ["embedding", "'=a.npz", "'=a.npz", "b.npz", "b.npz"]
+
+
+def test_integers_in_csv_are_numbers(tmp_path):
+    write_embedding(Embedding([-5, 3], np.eye(2)), tmp_path / "e.csv")
+    assert (tmp_path / "e.csv").read_text().splitlines()[1] == "-5,1,0"
+    assert read_embedding(tmp_path / "e.csv").nodes.tolist() == [-5, 3]
+
+
+def test_apostrophes_in_csv_of_other_tools_are_kept(tmp_path):
+    (tmp_path / "e.csv").write_text("token,x,y\n'',1,0\n',2,0\n'=a,1,1\n")
+    assert read_embedding(tmp_path / "e.csv").nodes.tolist() == ["''", "'", "'=a"]
 
 
 @pytest.mark.parametrize("suffix", TYPED)

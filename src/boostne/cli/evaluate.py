@@ -155,6 +155,8 @@ def _json(results: Mapping[str, "Evaluation"]) -> dict[str, Any]:
 
 def _csv(results: Mapping[str, "Evaluation"]) -> str:
     """Return the scores of each split; with several embeddings, the first column is their name."""
+    from boostne.io.spreadsheets import escape_formula
+
     if len(results) == 1:
         return next(iter(results.values())).to_csv()
     buffer = io.StringIO()
@@ -163,5 +165,5 @@ def _csv(results: Mapping[str, "Evaluation"]) -> str:
         heads, *rows = csv.reader(io.StringIO(result.to_csv()))
         if i == 0:
             writer.writerow(["embedding", *heads])
-        writer.writerows([name, *row] for row in rows)
+        writer.writerows([escape_formula(name), *row] for row in rows)
     return buffer.getvalue()

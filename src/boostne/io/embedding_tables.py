@@ -19,6 +19,7 @@ from boostne.errors import FileFormatError, ParameterError
 from boostne.io.embedding_ids import IdType, ids_from_json, ids_from_text, ids_to_json
 from boostne.io.files import errors_naming
 from boostne.io.numpy_files import WRONG_SUFFIX
+from boostne.io.spreadsheets import escape_formulas, unescape_formulas
 from boostne.memory import check_memory
 from boostne.node_ids import as_ids
 
@@ -44,7 +45,7 @@ def write_csv(embedding: Embedding, path: Path) -> None:
     """Write a CSV table of 32-bit floats with a header."""
     from pyarrow import csv as arrow_csv
 
-    _write_tables(_tables(embedding, np.float32), path, arrow_csv.CSVWriter)
+    _write_tables(map(_without_formulas, _tables(embedding, np.float32)), path, arrow_csv.CSVWriter)
 
 
 def _write_tables(tables: Iterator["pa.Table"], path: Path, open_writer: Callable[..., Any]) -> None:
@@ -52,6 +53,11 @@ def _write_tables(tables: Iterator["pa.Table"], path: Path, open_writer: Callabl
     with open_writer(path, first.schema) as writer:
         for table in chain([first], tables):
             writer.write_table(table)
+
+
+def _without_formulas(table: "pa.Table") -> "pa.Table":
+    # The column of ids; integers, including negative ones, are numbers.
+    return table.set_column(0, "node", escape_formulas(table.column(0))) if table.schema[0].type == "string" else table
 
 
 def _tables(embedding: Embedding, dtype: Any) -> Iterator["pa.Table"]:
@@ -128,8 +134,11 @@ def read_csv(path: Path, id_type: IdType) -> Embedding:
     header = bool(names) and _is_header(names)
     position = _node_column(names) if header else 0
     table = read_delimited(path, delimiter, columns=len(names), id_column=position, skip=int(header), quote='"')
-    ids = ids_from_text(table.column(position).to_pylist(), id_type)
     levels = _levels_of_columns(names[:position] + names[position + 1 :]) if header else None
+    nodes = table.column(position)
+    if levels is not None:  # written by this library
+        nodes = unescape_formulas(nodes)
+    ids = ids_from_text(nodes.to_pylist(), id_type)
     return Embedding(ids, as_matrix(table.remove_column(position)), levels)
 
 

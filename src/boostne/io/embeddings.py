@@ -14,8 +14,10 @@ suffix       content                                                  ids       
 Text cannot distinguish ``7`` from ``"7"``. Ids read from text are integers if all are canonical integers (``7``,
 but not ``007`` or ``7.0``), and strings otherwise, unless ``id_type`` is set; the writer warns if strings would be
 read back as integers. Word2vec text is delimited by spaces, so white space and percent signs in ids are
-percent-encoded (``New York`` is ``New%20York``); the reader decodes these sequences only. All files except ``.npz``
-and ``.npy`` are UTF-8, which cannot encode lone surrogates.
+percent-encoded (``New York`` is ``New%20York``); the reader decodes these sequences only. In CSV, strings that a
+spreadsheet would execute, or that begin with an apostrophe, get an apostrophe in front, which the reader removes if
+the header is that of this library. All files except ``.npz`` and ``.npy`` are UTF-8, which cannot encode lone
+surrogates.
 """
 
 from collections.abc import Callable, Iterable
