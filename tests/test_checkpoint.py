@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from contextlib import contextmanager
 from dataclasses import fields
 
 import numpy as np
@@ -145,23 +144,6 @@ class TestLevels:
             checkpoint.save_level(2, level(2))
         assert sorted(tmp_path.iterdir()) == before
         assert len(read_levels(tmp_path)) == 1
-
-
-@pytest.fixture
-def no_space():
-    """Return a context in which no file can grow beyond a size, by default 1 kB, as with a disk quota."""
-    resource = pytest.importorskip("resource", reason="needs a limit on the size of files")
-
-    @contextmanager
-    def limited(size=1000):
-        before = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-        try:
-            yield
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-    return limited
 
 
 class TestMatrix:

@@ -81,15 +81,12 @@ def test_ids_in_csv_are_not_executed_by_spreadsheets(tmp_path, mark):
         assert [row[0] for row in csv.reader(file)] == ["node", f"'{mark}a", "b", f"c{mark}"]
 
 
+MARKS = st.text(st.sampled_from("=+-@\t\r\n'\"a1,; "), max_size=5)
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
+
+
 @SAME_FOLDER
-@given(
-    ids=st.lists(
-        st.text(st.sampled_from("=+-@\t\r\n'\"a1,; "), max_size=5) | st.text(st.characters(codec="utf-8")),
-        min_size=1,
-        max_size=5,
-        unique=True,
-    )
-)
+@given(ids=st.lists(MARKS | TEXT, min_size=1, max_size=5, unique=True))
 def test_escaped_ids_in_csv_are_restored(tmp_path, ids):
     embedding = Embedding(ids, np.ones((len(ids), 2), np.float32))
     with warnings.catch_warnings():
@@ -396,6 +393,45 @@ def test_an_exception_keeps_the_old_file_and_leaves_no_temporary_file(tmp_path, 
         raise error
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_full_disk_names_the_file_and_keeps_the_old_one(tmp_path, suffix, no_space):
+    path = tmp_path / f"e{suffix}"
+    write_embedding(Embedding(range(20), np.zeros((20, 3))), path)
+    before = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    with no_space(), pytest.raises(OSError, match=f"File too large: .*/e{suffix}'"):
+        write_embedding(Embedding(range(500), np.random.default_rng(0).random((500, 8))), path)
+    assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_a_full_disk_names_the_file_of_ids_and_keeps_the_old_ones(tmp_path, no_space):
+    write_embedding(Embedding(range(3), np.eye(3)), tmp_path / "e.npy")
+    before = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    with no_space(), pytest.raises(OSError, match=r"File too large: .*/e\.nodes\.json'"):
+        write_embedding(Embedding([f"a long id {i}" for i in range(100)], np.zeros((100, 1))), tmp_path / "e.npy")
+    assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "command", ["generate {} --nodes 500 --communities 5", "embed karate -o {} --dimensions 8 --levels 2"]
+)
+def test_the_program_names_the_file_if_the_disk_is_full(tmp_path, capsys, no_space, command):
+    path = tmp_path / "out.csv"
+    with no_space():
+        assert run([part.format(path) for part in command.split()]) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == f"boostne: error: {path}: File too large"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_errors_without_a_number_name_the_file(tmp_path):
+    with pytest.raises(OSError, match=r"a strange device: .*/a\.txt'"), atomic_path(tmp_path / "a.txt"):
+        raise OSError("a strange device")
+
+
+def test_errors_of_other_files_are_not_changed(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"none\.txt"), atomic_path(tmp_path / "a.txt"):
+        (tmp_path / "none.txt").read_text()
 
 
 def test_success_replaces_the_file_behind_a_link(tmp_path):

@@ -4,13 +4,14 @@ import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from boostne.embedding import Embedding
 from boostne.errors import FileFormatError
-from boostne.io.atomic import atomic_path
+from boostne.io.atomic import atomic_path, flush_to_disk
 from boostne.io.embedding_ids import IdType, as_hashable, ids_from_json, ids_from_text, ids_to_json
 from boostne.io.files import errors_naming
 from boostne.io.numpy_files import open_archive, read_npy_file
@@ -44,11 +45,14 @@ def read_npz(path: Path) -> Embedding:
 def write_npy(embedding: Embedding, path: Path) -> None:
     """Write only the vectors; :func:`write_npy_ids` must follow."""
     with path.open("wb") as file:
-        np.save(file, embedding.vectors)
+        # NumPy writes to a file itself and, if the disk is full, does not say so; a stream reports the reason.
+        stream: Any = SimpleNamespace(write=file.write)
+        np.save(stream, embedding.vectors)
 
 
 def write_npy_ids(embedding: Embedding, path: Path, vectors: Path) -> None:
     """Write ids and levels next to `path`, with the checksum of the file `vectors`."""
+    flush_to_disk(vectors)  # a full disk must be noticed before the ids are replaced
     content = {
         "nodes": [json.loads(text) for text in ids_to_json(embedding.nodes)],
         "levels": embedding.levels.tolist(),
