@@ -308,9 +308,10 @@ class TestErrors:
         with pytest.raises(CheckpointError, match="is not part of a boostne checkpoint or is damaged"):
             CheckpointFolder(tmp_path, RUN)
 
-    def test_another_format(self, tmp_path):
-        (tmp_path / MANIFEST).write_text(json.dumps({"boostne checkpoint": 99, "run": RUN}))
-        with pytest.raises(CheckpointError, match="has format 99"):
+    @pytest.mark.parametrize("version", [1, 99])
+    def test_another_format(self, tmp_path, version):
+        (tmp_path / MANIFEST).write_text(json.dumps({"boostne checkpoint": version, "run": RUN}))
+        with pytest.raises(CheckpointError, match=f"has format {version} and .* reads 2; give another folder"):
             CheckpointFolder(tmp_path, RUN)
 
     def test_a_changed_manifest(self, tmp_path):
