@@ -86,7 +86,7 @@ def no_space():
 
 class TestMatrix:
     def test_round_trip(self, tmp_path):
-        X = sparse.random_array((40, 40), density=0.2, format="csr", rng=np.random.default_rng(0))
+        X = sparse.random_array((40, 40), density=0.2, format="csr", random_state=np.random.default_rng(0))
         checkpoint = CheckpointFolder(tmp_path, RUN)
         assert checkpoint.matrix(X.shape) is None
         checkpoint.save_matrix(X)
