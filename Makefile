@@ -10,7 +10,7 @@ BROWSER := $(VENV)/.browser
 PACKAGE := .[dask,io,report,viz]
 NATIVE := $(wildcard $(addprefix src/boostne/kernels/native/*.,cpp h inl))
 
-.PHONY: demo test quick lint types format bench bench-scale results clean test-oldest FORCE
+.PHONY: demo test quick lint types format bench bench-scale results clean test-oldest dist FORCE
 
 # An editable install maps each module to its file when it is installed: reinstall if a module was added, moved or
 # removed. This file is rewritten only when the list changes.
@@ -84,13 +84,17 @@ OLDEST := .venv-oldest
 OLDEST_PYTHON ?= python3.11
 OLDEST_SETUP := $(OLDEST)/.installed
 
-$(OLDEST_SETUP): scripts/oldest-constraints pyproject.toml requirements-dev.txt CMakeLists.txt $(NATIVE) $(MODULES)
+$(OLDEST_SETUP): scripts/oldest_constraints.py pyproject.toml requirements-dev.txt CMakeLists.txt $(NATIVE) $(MODULES)
 	$(OLDEST_PYTHON) -m venv $(OLDEST)
 	$(OLDEST)/bin/python -m pip install --quiet --upgrade "pip>=25.3"
-	$(OLDEST)/bin/python scripts/oldest-constraints > $(OLDEST)/constraints.txt
+	$(OLDEST)/bin/python scripts/oldest_constraints.py > $(OLDEST)/constraints.txt
 	$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/constraints.txt \
 		--build-constraint $(OLDEST)/constraints.txt --editable "$(PACKAGE)" --requirement requirements-dev.txt
 	touch $@
 
 test-oldest: $(OLDEST_SETUP)
 	$(OLDEST)/bin/python $(PYTEST)
+
+# The source distribution and the wheel, checked, installed in an empty environment and tested there.
+dist:
+	PYTHON=$(PYTHON) scripts/dist

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Print the lowest versions of all dependencies, extras and build requirements that pyproject.toml allows.
 
 Each ``name>=version`` becomes ``name==version``, a constraint for pip. torch is left out: requirements-dev.txt pins it.
