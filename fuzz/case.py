@@ -40,6 +40,16 @@ class Case:
     folder: Path
     call: str = ""
 
+    def announce(self, call: str) -> None:
+        """Store what is to be called, also in a file, which is all that is left after a crash."""
+        self.call = call
+        call_file(self.folder).write_text(call, "utf-8", "backslashreplace")
+
+
+def call_file(folder: Path) -> Path:
+    """Return the file next to a case's folder that contains its call."""
+    return folder.with_name("call")
+
 
 class Target(NamedTuple):
     """A part of the library to be fuzzed.
@@ -66,17 +76,19 @@ class Report(NamedTuple):
 
 def find_target(name: str) -> Target:
     """Return a target by its name; ``module:function`` names a target outside of this package."""
+    module, _, function = name.partition(":")
+    if function:
+        return Target(getattr(import_module(module), function))
     from fuzz.targets import TARGETS
 
-    module, _, function = name.partition(":")
-    return Target(getattr(import_module(module), function)) if function else TARGETS[name]
+    return TARGETS[name]
 
 
 def execute(name: str, seed: int, number: int, folder: Path) -> Report:
     """Execute a case in this process."""
     case = Case(Random(f"{name} {seed} {number}"), folder)
     try:
-        return Report(find_target(name).run(case))
+        return Report(find_target(name).run(case), detail=case.call)
     except Exception as error:
         text = "".join(traceback.format_exception(error))
         return Report(FAILURE, f"{name}: {_signature(error)}", f"{case.call}\n{text}")

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fuzz.case import CRASH, HANG, Report
+from fuzz.case import CRASH, HANG, Report, call_file
 from fuzz.schedule import Batch, Schedule
 from fuzz.worker import save_failure
 
@@ -78,6 +78,7 @@ class _Worker:
         self._failures = failures
         self._folder = scratch / "case"
         self._folder.mkdir(parents=True)
+        call_file(self._folder).touch()
         self._log = scratch / "stderr"
         self._process: subprocess.Popen[str] | None = None
         self._executed = 0
@@ -110,9 +111,7 @@ class _Worker:
         """Yield the number, report and time of each case."""
         number = batch.first
         while number < batch.stop and not self._closed:
-            stdin, stdout = self._start()
-            stdin.write(json.dumps([batch.target, number, batch.stop]) + "\n")
-            stdin.flush()
+            stdout = self._request(batch.target, number, batch.stop)
             while number < batch.stop:
                 begin = self._busy_since = time.monotonic()
                 line = stdout.readline()
@@ -127,7 +126,16 @@ class _Worker:
                 yield number, Report(*report), seconds
                 number += 1
 
-    def _start(self) -> tuple[Any, Any]:
+    def _request(self, target: str, first: int, stop: int) -> Any:
+        """Send a request, wait until the target is loaded, and return the stream of reports."""
+        process = self._start()
+        process.stdin.write(json.dumps([target, first, stop]) + "\n")
+        process.stdin.flush()
+        if process.stdout.readline() != '"ready"\n' and not self._closed:
+            raise RuntimeError(f"{target} cannot be loaded:\n{self._log.read_text(errors='replace')}")
+        return process.stdout
+
+    def _start(self) -> Any:
         if self._process is not None and (self._executed >= MAX_CASES_PER_PROCESS or self._process.poll() is not None):
             self._process.kill()
             self._process.wait()
@@ -140,9 +148,7 @@ class _Worker:
                     command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, cwd=ROOT,
                     env=os.environ | ENVIRONMENT,
                 )  # fmt: skip
-            if self._process.stdout.readline() != '"ready"\n' and not self._closed:
-                raise RuntimeError(f"the worker process does not start:\n{self._log.read_text(errors='replace')}")
-        return self._process.stdin, self._process.stdout
+        return self._process
 
     def _died(self, target: str, number: int) -> Report:
         """Return the report of the case during which the process ended, and save its files."""
@@ -150,7 +156,8 @@ class _Worker:
         reason = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         lines = self._log.read_text(encoding="utf-8", errors="replace").splitlines()
         log = "\n".join(line for line in lines if not line.startswith("Extension modules"))[-4000:]
+        call = call_file(self._folder).read_text(encoding="utf-8")
         outcome, reason = (HANG, "hang") if self._hanging else (CRASH, reason)
-        report = Report(outcome, f"{target}: {reason}", f"{reason}\n{log}")
+        report = Report(outcome, f"{target}: {reason}", f"{call}\n{log}")
         save_failure(self._failures, self._folder, target, self._seed, number, report)
         return report

@@ -1,7 +1,7 @@
 """Worker process: ``python -m fuzz.worker FOLDER FAILURES SEED`` executes the cases named on standard input.
 
-Each input line is a target and a range of numbers; each output line is the report of one case. The process exits when
-its input ends, even if a case hangs.
+Each input line is a target and a range of numbers. The answer is a line when the target is loaded, and then one line
+per case, its report. The process exits when its input ends, even if a case hangs.
 """
 
 import json
@@ -16,11 +16,10 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import IO
 
-from fuzz.case import FAILURE, Report, execute
+from fuzz.case import FAILURE, Report, execute, find_target
 
 ADDRESS_SPACE = 3 * 1024**3
 KEPT_PER_SIGNATURE = 3
@@ -33,11 +32,11 @@ def main(folder: Path, failures: Path, seed: int) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     warnings.simplefilter("ignore")
     logging.getLogger("boostne").addHandler(logging.NullHandler())
-    import_libraries()
     limit_memory()
     kept: Counter[str] = Counter()
-    write(results, "ready")
     for name, first, stop in read_requests():
+        find_target(name)
+        write(results, "ready")
         for number in range(first, stop):
             clear(folder)
             begin = time.perf_counter()
@@ -47,12 +46,6 @@ def main(folder: Path, failures: Path, seed: int) -> None:
             if report.outcome == FAILURE and kept[report.signature] <= KEPT_PER_SIGNATURE:
                 save_failure(failures, folder, name, seed, number, report)
             write(results, [*report, seconds])
-
-
-def import_libraries() -> None:
-    """Import what cases need, so that no case is slow because it is the first."""
-    for name in ("boostne.cli.program", "fuzz.targets", "networkx", "pyarrow.csv", "pyarrow.parquet", "scipy.io"):
-        import_module(name)
 
 
 def limit_memory() -> None:

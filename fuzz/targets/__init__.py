@@ -1,5 +1,12 @@
 """The targets: name, function and relative share of the time."""
 
+# What the library imports lazily, so that no case is slow because it is the first.
+import networkx  # noqa: F401
+import pandas  # noqa: F401
+import pyarrow.csv
+import pyarrow.parquet  # noqa: F401
+import scipy.io  # noqa: F401
+
 from fuzz.case import Target
 from fuzz.targets import (
     checkpoints,

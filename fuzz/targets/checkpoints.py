@@ -39,7 +39,7 @@ def checkpoints(case: Case) -> str:
     folder.mkdir()
     for file, data in files.items():
         (folder / file).write_bytes(data)
-    case.call = f"resume run {name!r}"
+    case.announce(f"resume run {name!r}")
     model, outcome = attempt(lambda: _fit(name, folder))
     if outcome == OK:
         for found, wanted in zip(_results(model), run.results, strict=True):

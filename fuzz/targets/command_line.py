@@ -57,7 +57,7 @@ def subprocesses(case: Case) -> str:
     closed = case.rng.choice(("", "", "", ">&-", "2>&-", "</dev/null >/dev/full"))
     if closed and os.name == "posix":
         command = ["sh", "-c", f'exec "$@" {closed}', "sh", *command]
-        case.call += f" {closed}"
+        case.announce(case.call + f" {closed}")
     done = subprocess.run(command, cwd=case.folder, capture_output=True, check=False)
     out, err = done.stdout.decode(), done.stderr.decode(errors="replace")
     require("Traceback" not in err, f"a traceback: {err[-300:]}")
@@ -88,13 +88,13 @@ def _prepare(case: Case) -> list[str]:
     for name, data in _FILES.items():
         (case.folder / name).write_bytes(mutate(rng, data) if rng.random() < 0.1 else data)
     arguments = _arguments(rng)
-    case.call = f"boostne {arguments}"
+    case.announce(f"boostne {arguments}")
     return arguments
 
 
 def _arguments(rng: Random) -> list[str]:
     if rng.random() < 0.05:
-        return rng.choices((*_TEXTS, "--help", "--version", *program.commands), k=rng.randint(0, 3))
+        return rng.choices((*_TEXTS, "--help", "--version", "methods", "datasets", "embed"), k=rng.randint(0, 3))
     name = rng.choice(("embed", "embed", "embed", "evaluate", "evaluate", "estimate", *program.commands))
     command = program.commands[name]
     if name in ("demo", "reproduce"):  # they take minutes: only with arguments that are refused
@@ -109,7 +109,6 @@ def _arguments(rng: Random) -> list[str]:
         if isinstance(argument, click.Argument):
             arguments += _values(rng, argument.name)
     if rng.random() < 0.1:
-        rng.shuffle(arguments[1:])
         arguments.insert(rng.randint(1, len(arguments)), rng.choice(_TEXTS))
     return arguments
 

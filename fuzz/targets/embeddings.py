@@ -173,7 +173,7 @@ def _read(case: Case, name: str, data: bytes | None, content: Content | None, **
     path = case.folder / name
     if data is not None:
         path.write_bytes(data)
-    case.call = f"read_embedding({name!r}, **{options})"
+    case.announce(f"read_embedding({name!r}, **{options})")
     embedding, outcome = attempt(lambda: read_embedding(path, **options), path)
     if outcome != OK:
         require(content is None, f"a valid file was refused with {outcome}")

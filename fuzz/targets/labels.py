@@ -49,7 +49,7 @@ def mat(case: Case) -> str:
     data, valid = buffer.getvalue(), rng.random() < 0.3
     path = case.folder / "labels.mat"
     path.write_bytes(data if valid else mutate(rng, data))
-    case.call = f"read_labels({path.name!r})"
+    case.announce(f"read_labels({path.name!r})")
     labels, outcome = attempt(lambda: read_labels(path), path)
     if outcome == OK:
         check_labels(labels, expected if valid else None)
@@ -73,7 +73,7 @@ def _text(
     packed = not valid and rng.random() < 0.05
     path = case.folder / f"labels.txt{'.gz' if packed else ''}"
     path.write_bytes(compress(rng, data) if packed else data)
-    case.call = f"read_labels({path.name!r}, **{options})"
+    case.announce(f"read_labels({path.name!r}, **{options})")
     labels, outcome = attempt(lambda: read_labels(path, **options), path)
     if outcome != OK:
         require(not valid, f"a valid file was refused with {outcome}")

@@ -68,7 +68,7 @@ def _read(case: Case, data: bytes, suffix: str, matrix: Any = None, extra: dict[
     packed = matrix is None and rng.random() < 0.1
     path = case.folder / f"graph.{suffix}{'.gz' if packed else ''}"
     path.write_bytes(compress(rng, data) if packed else data)
-    case.call = f"read_graph({path.name!r}, **{options})"
+    case.announce(f"read_graph({path.name!r}, **{options})")
     graph, outcome = attempt(lambda: read_graph(path, **options), path)
     if matrix is None:
         if outcome == OK:

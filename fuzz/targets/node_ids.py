@@ -56,7 +56,7 @@ def node_ids(case: Case) -> str:
     """Build a graph and an embedding with random ids; ids must be found again, and survive being written."""
     rng = case.rng
     ids = _make_ids(rng)
-    case.call = f"ids {ids!r}"
+    case.announce(f"ids {ids!r}")
     outcome = _graph(rng, ids)
     return _embedding(case, ids) if outcome == OK else outcome
 
@@ -96,7 +96,7 @@ def _embedding(case: Case, ids: list[Any]) -> str:
     if outcome != OK:
         return outcome
     options = {"id_type": "str"} if path.suffix in (".csv", ".emb") and type(ids[0]) is str else {}
-    case.call += f", written to and read from {path.name}, **{options}"
+    case.announce(case.call + f", written to and read from {path.name}, **{options}")
     copy, outcome = attempt(lambda: read_embedding(path, **options), path)
     require(outcome == OK, f"what was written cannot be read: {outcome}")
     check_embedding(copy, embedding.nodes.tolist(), vectors)

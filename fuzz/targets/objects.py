@@ -32,7 +32,7 @@ def matrices(case: Case) -> str:
         matrix = random_sparse(rng, dtypes="fd?bBhHiIlLqQ" if valid else "dfiFeO")
     if not valid:
         matrix = _malform(rng, matrix)
-    case.call = f"as_graph(…, **{options}): {_describe(matrix)}"
+    case.announce(f"as_graph(…, **{options}): {_describe(matrix)}")
     graph, outcome = _attempt(lambda: as_graph(matrix, **options))
     if not valid:
         if outcome == OK:
@@ -61,7 +61,7 @@ def edges(case: Case) -> str:
         obj = kind(rows)
     except (TypeError, ValueError, OverflowError, pa.ArrowException):  # the other library refuses it
         return "refused by its library"
-    case.call = f"as_graph({kind.__name__[1:]} of {rows!r}, **{options})"
+    case.announce(f"as_graph({kind.__name__[1:]} of {rows!r}, **{options})")
     graph, outcome = _attempt(lambda: as_graph(obj, **options))
     if outcome != OK:
         require(not valid, f"valid edges were refused with {outcome}")
@@ -79,7 +79,7 @@ def connectivity(case: Case) -> str:
     n = matrix.shape[0]
     if rng.random() < 0.7:
         matrix = _malform(rng, matrix)
-    case.call = f"BoostNE(connectivity=…): {_describe(matrix)}"
+    case.announce(f"BoostNE(connectivity=…): {_describe(matrix)}")
     graph = Graph(sparse.csr_array(1 - np.eye(n)))
     model = BoostNE(connectivity=matrix, dimensions=2, levels=1, max_iter=3, threads=1, random_state=0)
     fitted, outcome = _attempt(lambda: model.fit(graph))

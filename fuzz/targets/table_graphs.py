@@ -74,7 +74,7 @@ def _read(case: Case, data: bytes, suffix: str, options: dict[str, Any], expecte
     packed = expected is None and case.rng.random() < 0.1
     path = case.folder / f"graph.{suffix}{'.gz' if packed else ''}"
     path.write_bytes(compress(case.rng, data) if packed else data)
-    case.call = f"read_graph({path.name!r}, **{options})"
+    case.announce(f"read_graph({path.name!r}, **{options})")
     graph, outcome = attempt(lambda: read_graph(path, **options), path)
     if outcome == OK:
         check_graph(graph, expected)

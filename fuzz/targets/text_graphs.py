@@ -47,7 +47,7 @@ def _read(
     content = compress(case.rng, data) if packed else data
     path = case.folder / f"graph{case.rng.choice(('.txt', '.csv', '.edgelist', '.x'))}{'.gz' if packed else ''}"
     path.write_bytes(content)
-    case.call = f"read_graph({path.name!r}, **{options})"
+    case.announce(f"read_graph({path.name!r}, **{options})")
     graph, outcome = attempt(lambda: read_graph(path, **options), path)
     damaged = packed and content != compress_exactly(data)
     if outcome != OK:
