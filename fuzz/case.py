@@ -109,22 +109,22 @@ def require(condition: Any, message: str) -> None:
         raise WrongResultError(message)
 
 
-def attempt(function: Callable[[], Any], path: Path | None = None) -> tuple[Any, str]:
+def attempt(function: Callable[[], Any], *paths: Path) -> tuple[Any, str]:
     """Call a function; returns its result and the outcome, which is the name of the error if a documented one occurs.
 
     Parameters
     ----------
     function : callable
-    path : Path, optional
-        The file that is read, which errors must name.
+    *paths : Path
+        The files that are read, one of which errors must name.
     """
     try:
         return function(), OK
     except BoostneError as error:
         message = str(error)
         require(message.strip() and "\n" not in message, f"not a message of one line: {message!r}")
-        if path is not None and isinstance(error, FileFormatError):
-            require(path.stem in message, f"the message does not name the file: {message!r}")
+        if paths and isinstance(error, FileFormatError):
+            require(any(path.stem in message for path in paths), f"the message does not name the file: {message!r}")
         return None, type(error).__name__
     except OSError as error:
         if error.filename is None:

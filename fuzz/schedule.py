@@ -72,8 +72,8 @@ class TimeShared:
             self._executed[target] += 1
 
     def _mean(self, name: str) -> float:
-        """Return the mean time of a case, starting from a guess of 50 ms."""
-        return (self._seconds[name] + 0.05) / (self._executed[name] + 1)
+        """Return the mean time of a case, starting from a guess of a quarter of a second."""
+        return (self._seconds[name] + 0.25) / (self._executed[name] + 1)
 
     def _planned_share(self, name: str) -> float:
         running = self._handed_out[name] - self._executed[name]

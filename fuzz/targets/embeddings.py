@@ -174,7 +174,7 @@ def _read(case: Case, name: str, data: bytes | None, content: Content | None, **
     if data is not None:
         path.write_bytes(data)
     case.announce(f"read_embedding({name!r}, **{options})")
-    embedding, outcome = attempt(lambda: read_embedding(path, **options), path)
+    embedding, outcome = attempt(lambda: read_embedding(path, **options), path, options.get("ids", path))
     if outcome != OK:
         require(content is None, f"a valid file was refused with {outcome}")
         return outcome
