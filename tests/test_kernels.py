@@ -57,7 +57,7 @@ def many_shards(monkeypatch):
 
 def random_matrix(n_rows, n_columns, density, seed=0):
     rng = np.random.default_rng(seed)
-    return sparse.random_array((n_rows, n_columns), density=density, rng=rng, format="csr")
+    return sparse.random_array((n_rows, n_columns), density=density, random_state=rng, format="csr")
 
 
 def with_gaps():

@@ -188,7 +188,7 @@ class TestEdgeLists:
         with pytest.raises(OSError, match=str(tmp_path)):
             read_graph(tmp_path)
 
-    @pytest.mark.parametrize("content", [b"not gzip", gzip.compress(b"1 2\n" * 1000)[:-20]])
+    @pytest.mark.parametrize("content", [b"not gzip", gzip.compress(b"1 2\n" * 1000)[:-20]], ids=["text", "truncated"])
     def test_damaged_gzip_raises(self, tmp_path, content):
         path = tmp_path / "g.txt.gz"
         path.write_bytes(content)

@@ -79,7 +79,7 @@ def format_suffix(path: Path) -> str:
 
 
 @contextmanager
-def errors_naming(path: Path, format_name: str) -> Iterator[None]:
+def errors_naming(path: Path, format_name: str, alternative: str = "in another format: see format=") -> Iterator[None]:
     """Convert any exception of a parser to an error that names the file.
 
     Parsers raise anything from KeyError to zlib.error on damaged files. Errors of the operating system, such as a
@@ -101,5 +101,5 @@ def errors_naming(path: Path, format_name: str) -> Iterator[None]:
             raise
         reason = str(error).strip().split("\n")[0] or type(error).__name__
         raise FileFormatError(
-            f"{path}: cannot be read as {format_name}: {reason}; the file is damaged, or in another format: see format="
+            f"{path}: cannot be read as {format_name}: {reason}; the file is damaged, or {alternative}"
         ) from error
