@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from boostne.memory import MemoryBudget
+from boostne.errors import MemoryLimitError
+from boostne.memory import MemoryBudget, format_bytes
 
 _TEXT_EDGE = 145  # parse a line with an edge and build the graph
 _EDGE = 135  # encode the ids of an edge and build the graph
@@ -47,6 +48,12 @@ class ReadingBudget:
     def check(self, needed: float, content: str = "the file") -> None:
         """Raise MemoryLimitError unless ``needed`` bytes may be allocated in addition to those in use."""
         MemoryBudget.within(self.memory_limit).check(needed, f"{self.path}: reading {content}", _REMEDY)
+
+    def exceeded(self) -> MemoryLimitError:
+        """Return the error for a file that exceeds the budget by an unknown amount."""
+        left = self.left()
+        allowed = "is available" if left is None else f"the {format_bytes(left)} that may be used"
+        return MemoryLimitError(f"{self.path}: reading the file would need more memory than {allowed}. {_REMEDY}")
 
     def fits_text_edges(self, n_edges: float) -> bool:
         """Return whether that number of lines of text, one edge each, can be read."""
