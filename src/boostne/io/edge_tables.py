@@ -29,10 +29,7 @@ def read_edge_table(
         _check_types(schema, columns)
         # Text that is stored once in the file stays so until its size is known.
         file = ParquetFile(stream, read_dictionary=[name for name in names if _is_text(schema.field(name).type)])
-        n_rows = file.metadata.num_rows
-        budget.check_table(n_rows, _stored_bytes(file.metadata, names), weighted=columns.weight is not None)
-        table = file.read(columns=names)
-    budget.check_table(n_rows, sum(map(_text_bytes, table.columns)), weighted=columns.weight is not None)
+        table = _read_columns(file, names, budget, weighted=columns.weight is not None)
     return as_graph(table, source=columns.source, target=columns.target, weight=columns.weight or False, **options)
 
 
@@ -62,11 +59,21 @@ def _is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _stored_bytes(metadata: Any, names: list[str]) -> int:
-    """Return the uncompressed size of some columns, in which repeated text may be stored once."""
-    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-    chunks = [group.column(k) for group in groups for k in range(group.num_columns)]
-    return sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema in names)
+def _read_columns(file: Any, names: list[str], budget: ReadingBudget, *, weighted: bool) -> Any:
+    import pyarrow as pa
+
+    metadata = file.metadata
+    groups = range(metadata.num_row_groups)
+    # Not the sizes of columns: PyArrow 26 aborts if the statistics of a damaged file are inconsistent.
+    n_bytes = sum(metadata.row_group(i).total_byte_size for i in groups) * len(names) // len(file.schema_arrow.names)
+    budget.check_table(metadata.num_rows, n_bytes, weighted=weighted)
+    tables = [pa.schema([file.schema_arrow.field(name) for name in names]).empty_table()]
+    text_bytes = 0
+    for i in groups:
+        tables.append(file.read_row_group(i, columns=names))
+        text_bytes += sum(map(_text_bytes, tables[-1].columns))
+        budget.check_table(metadata.num_rows, text_bytes, weighted=weighted)
+    return pa.concat_tables(tables)
 
 
 def _text_bytes(column: Any) -> int:
