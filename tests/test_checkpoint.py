@@ -147,7 +147,7 @@ class TestLevels:
 
 
 class TestMatrix:
-    X = sparse.random_array((40, 40), density=0.2, format="csr", rng=np.random.default_rng(0))
+    X = sparse.random_array((40, 40), density=0.2, format="csr", random_state=np.random.default_rng(0))
 
     def stored(self, folder, dropped=None, X=X):
         checkpoint = CheckpointFolder(folder, RUN)

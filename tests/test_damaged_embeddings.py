@@ -64,6 +64,8 @@ class TestNpz:
             ({"nodes": np.array([b"a", b"b"])}, "'nodes' must contain integers or strings"),
             ({"nodes": np.zeros(2, [("a", "i4")])}, "'nodes' must contain integers or strings"),
             ({"nodes": np.array([1.0, 2.0])}, "'nodes' must contain integers or strings"),
+            ({"nodes": np.array([97, 0x200000], np.uint32).view("<U1")}, "0x200000 is not a Unicode character"),
+            ({"nodes": np.array([97, 0x200000], ">u4").view(">U1")}, "0x200000 is not a Unicode character"),
             ({"nodes": np.array(3)}, "one-dimensional"),
             ({"nodes": np.array([1, 1])}, "got 1 more than once"),
             ({"nodes": np.arange(3)}, "same length, got 3 and 2"),
@@ -100,6 +102,11 @@ class TestNpz:
         with zipfile.ZipFile(tmp_path / "e.npz", "w", zipfile.ZIP_LZMA) as file:
             file.writestr("nodes.npy", array.getvalue())
         check_error(tmp_path / "e.npz", "is compressed by method 14, which NumPy does not write")
+
+    @pytest.mark.parametrize("kind", ["<U2", ">U2"])
+    def test_strings_in_any_byte_order_are_read(self, tmp_path, kind):
+        np.savez(tmp_path / "e.npz", nodes=np.array(["\U0010ffff", "é"], kind), vectors=np.eye(2))
+        assert read_embedding(tmp_path / "e.npz").nodes.tolist() == ["\U0010ffff", "é"]
 
     def test_a_fortran_array_is_read(self, tmp_path):
         vectors = np.arange(6.0).reshape(2, 3)
