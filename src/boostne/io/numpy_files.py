@@ -50,9 +50,8 @@ class ArrayArchive:
     def read(self, name: str) -> NDArray[Any]:
         """Read an array; raise FileFormatError if it is missing or damaged."""
         if name not in self.names:
-            raise FileFormatError(
-                f"{self._path}: the array {name!r} is missing; it contains {', '.join(self.names) or 'none'}"
-            )
+            found = " ".join(", ".join(self.names).split()) or "none"  # names can contain line breaks
+            raise FileFormatError(f"{self._path}: the array {name!r} is missing; it contains {found}")
         entry = self._file.getinfo(f"{name}.npy")
         self._check_entry(name, entry)
         with self._file.open(entry) as stream:
