@@ -11,6 +11,7 @@ from tests.processes import start_python
 
 from boostne.errors import EngineError
 from boostne.kernels import get_kernels
+from boostne.kernels.column_blocked_csr import ColumnBlockedCSR
 from boostne.kernels.native import library
 from boostne.kernels.sharded_csr import ShardedCSR
 
@@ -107,16 +108,28 @@ def run(code):
     return output
 
 
-def test_a_thread_without_memory_ends_the_sweep_of_all_threads():
+def test_a_thread_without_address_space_ends_the_sweep_of_all_threads():
     run(SWEEP)
 
 
-def test_out_of_memory_is_a_memory_error():
+def test_too_small_an_address_space_is_a_memory_error():
     assert run(COMMUNITIES).startswith("not enough memory in boostne_communities: ")
 
 
-def test_results_are_the_same_if_threads_cannot_be_started():
+def test_results_are_the_same_if_the_address_space_is_too_small_for_all_threads():
     run(WALKS)
+
+
+def test_all_threads_fail():
+    # Each thread allocates a copy of the largest block, of more bytes than there are addresses.
+    indptr = np.zeros(65, np.int64)
+    indptr[-1] = 2**62
+    empty = sparse.csr_array((64, 100), dtype=np.float32)
+    kernels = get_kernels(threads=4)
+    R = ColumnBlockedCSR.from_csr(empty, kernels, cuts=np.arange(65), block_rows=1)
+    for _ in range(100):
+        with pytest.raises(MemoryError, match="not enough memory in boostne_stripe_f32: "):
+            kernels.stripe(indptr, R)
 
 
 def test_other_failures_are_engine_errors():
