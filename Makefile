@@ -9,7 +9,7 @@ MODULES := $(VENV)/.modules
 BROWSER := $(VENV)/.browser
 NATIVE := $(wildcard $(addprefix src/boostne/kernels/native/*.,cpp h inl))
 
-.PHONY: demo test quick lint types format bench bench-scale results clean FORCE
+.PHONY: demo test quick sanitize lint types format bench bench-scale results clean FORCE
 
 # An editable install maps each module to its file when it is installed: reinstall if a module was added, moved or
 # removed. This file is rewritten only when the list changes.
@@ -48,6 +48,10 @@ test: lint types $(BROWSER)
 # The tests that take little time, without coverage.
 quick: $(TEST_SETUP)
 	$(BIN)/python $(PYTEST) -m "not slow"
+
+# The tests of the kernels with AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer.
+sanitize: $(TEST_SETUP)
+	scripts/sanitize
 
 lint: $(TEST_SETUP)
 	$(BIN)/ruff check .

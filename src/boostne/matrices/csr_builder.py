@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.address_space import affordable_threads
 from boostne.budget import CSR_GROWTH
 
 # 32 MB of float32: the allocator maps arrays of this size directly and can grow them without copying.
@@ -59,7 +58,6 @@ def blocks_in_order(
     build: Callable[[range], list[RowBlock]], rows: range, size: int, threads: int
 ) -> Iterator[RowBlock]:
     """Build ranges of ``size`` rows in parallel and yield them in order, with at most ``threads`` of them in memory."""
-    threads = affordable_threads(threads)
     with ThreadPoolExecutor(threads) as pool:
         for batch in chunks(rows, size * threads):
             for blocks in pool.map(build, chunks(batch, size)):
