@@ -50,6 +50,10 @@ test: lint types $(BROWSER)
 quick: $(TEST_SETUP)
 	$(BIN)/python $(PYTEST) -m "not slow"
 
+# The tests of the kernels with AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer.
+sanitize: $(TEST_SETUP)
+	scripts/sanitize
+
 lint: $(TEST_SETUP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
