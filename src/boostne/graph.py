@@ -161,7 +161,7 @@ class Graph:
         check_choice("duplicates", duplicates, ("once", "sum"))
         check_choice("self_loops", self_loops, ("drop", "keep"))
         ids = as_ids(nodes).copy()
-        u, v = np.asarray(source, dtype=np.int64), np.asarray(target, dtype=np.int64)
+        u, v = _as_positions("source", source), _as_positions("target", target)
         weights = None if weight is None else as_weights(weight)
         _check_edges(ids, u, v, weights)
         if self_loops == "drop":
@@ -331,6 +331,13 @@ def _check_unique(ids: NDArray[Any]) -> None:
     duplicate = find_duplicate(ids)
     if duplicate is not None:
         raise GraphError(f"the node id {duplicate!r} occurs more than once; ids must be unique")
+
+
+def _as_positions(name: str, values: Any) -> NDArray[np.int64]:
+    array = np.asarray(values)
+    if array.size and array.dtype.kind not in "iu":
+        raise GraphError(f"{name} must contain integers, got {array.dtype}")
+    return array.astype(np.int64, copy=False)
 
 
 def _check_edges(ids: NDArray[Any], u: NDArray[np.int64], v: NDArray[np.int64], weights: NDArray[Any] | None) -> None:

@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from boostne.budget import Workload
+from boostne.edges import checked_matrix
 from boostne.errors import ParameterError
 from boostne.graph import Graph
 from boostne.matrices.source import CSRSource, MatrixSource
@@ -135,12 +136,12 @@ class SparseMatrix(ConnectivityMatrix):
 def nonnegative_csr(matrix: Any, graph: Graph, dtype: Any) -> sparse.csr_array:
     """Return a matrix in canonical CSR format; raise ParameterError unless all entries are finite and non-negative."""
     n = graph.n_nodes
-    try:
-        X = sparse.csr_array(matrix, dtype=dtype)
-    except (TypeError, ValueError) as error:
+    if not hasattr(matrix, "shape") and not isinstance(matrix, list | tuple):
         raise ParameterError(
             f"connectivity must be a matrix of numbers or a function that returns one; got {type(matrix).__name__}"
-        ) from error
+        )
+    with np.errstate(over="ignore"):  # infinite entries are reported below
+        X = sparse.csr_array(checked_matrix(matrix, "connectivity", ParameterError), dtype=dtype)
     if X.shape != (n, n):
         raise ParameterError(f"connectivity must be {n} × {n}, as the graph has {n} nodes; got {X.shape}")
     X.sum_duplicates()
@@ -183,7 +184,7 @@ def sample_rows(
 
 def matrix_sha256(matrix: Any) -> str:
     """Return a SHA-256 checksum of a matrix: its shape, dtype, entries and their positions."""
-    X = sparse.csr_array(matrix)
+    X = sparse.csr_array(checked_matrix(matrix, "the matrix", ParameterError))
     digest = hashlib.sha256(f"matrix 1 {X.shape} {X.dtype.name}\n".encode())
     for positions in (X.indptr, X.indices):
         digest.update(positions.astype("<i8").data)

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_non_negative
 
+from boostne.edges import check_sparse
 from boostne.embedding import Embedding
 from boostne.errors import GraphError, ParameterError
 from boostne.graph import Graph
@@ -122,6 +123,10 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
     def _check_graph(self, X: Any) -> Graph:
         name = type(self).__name__
         if isinstance(X, np.ndarray) or sparse.issparse(X):
+            if sparse.issparse(X):
+                check_sparse(X, "an adjacency matrix")
+            else:
+                X = np.asarray(np.ma.filled(X, 0))  # scikit-learn rejects matrices and ignores masks
             X = check_array(X, accept_sparse=True, ensure_min_samples=2, input_name="X", estimator=self)
             check_non_negative(X, name)
         graph = as_graph(X)
