@@ -12,6 +12,8 @@ from boostne.sparse_structure import find_structure_error
 _FLOAT32_EXACT = 1 << 24  # float32 represents all integers up to here exactly
 _INT32_MAX = np.iinfo(np.int32).max
 _ROUNDING = 1e-6  # relative; float32 has about seven significant digits
+_MODERATE = 2.0**30  # weights up to here, and down to its inverse, are used as they are
+_MAX_EXPONENT = 1022  # of a float64
 
 
 def as_weights(values: Any) -> NDArray[Any]:
@@ -31,6 +33,40 @@ def as_weights(values: Any) -> NDArray[Any]:
         return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise GraphError(f"weights must be numbers ({error})") from None
+
+
+def as_positions(name: str, values: Any) -> NDArray[np.int64]:
+    """Return positions of nodes as ``int64``; raise GraphError if they are not integers."""
+    array = np.asarray(values)
+    if array.size and array.dtype.kind not in "iu":
+        raise GraphError(f"{name} must contain integers, got {array.dtype}")
+    return array.astype(np.int64, copy=False)
+
+
+def weight_unit(weights: NDArray[Any]) -> float:
+    """Return the power of 4 closest to the mean of positive weights; 1 if all are moderate, as usual.
+
+    Raises
+    ------
+    GraphError
+        If the smallest weight in this unit is below the range of ``float64``.
+
+    Examples
+    --------
+    >>> weight_unit(np.array([1.0, 1000.0])), weight_unit(np.array([2.0**100, 2.0**101]))
+    (1.0, 1.2676506002282294e+30)
+    """
+    low, high = (float(weights.min()), float(weights.max())) if weights.size else (1.0, 1.0)
+    if low * _MODERATE >= 1 and high <= _MODERATE:
+        return 1.0
+    mean = high * float(np.mean(weights / np.float64(high)))
+    unit = float(np.ldexp(1.0, min(2 * round(np.log2(mean) / 2), _MAX_EXPONENT)))
+    if low / unit < np.finfo(np.float64).tiny:
+        raise GraphError(
+            f"the weights range from {low:g} to {high:g}, too far apart for floating-point numbers: remove the edges "
+            "with the smallest weights, or raise these"
+        )
+    return unit
 
 
 def find_invalid_weight(weights: NDArray[Any]) -> tuple[int, str] | None:

@@ -21,6 +21,7 @@ class ExplicitMatrix(SparseMatrix):
     """
 
     reorderable = False
+    empty_remedy = "the matrix passed as connectivity needs positive entries"
 
     def __init__(self, matrix: Any) -> None:
         self.matrix = matrix

@@ -88,6 +88,7 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
         """
         graph = self._check_graph(X)
         vectors, levels = self._fit(graph, progress)
+        _check_vectors(vectors)
         self.embedding_ = Embedding(graph.nodes, vectors, levels)
         self.n_features_in_ = graph.n_nodes
         return self
@@ -154,6 +155,16 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
         tags.input_tags.positive_only = True
         tags.input_tags.sparse = True
         return tags
+
+
+def _check_vectors(vectors: NDArray[Any]) -> None:
+    """Raise GraphError if no entry is in the range of full precision, or one is not finite."""
+    largest, limits = max(abs(vectors.max()), abs(vectors.min())), np.finfo(vectors.dtype)
+    if not limits.tiny / limits.eps <= largest <= limits.max:
+        raise GraphError(
+            f"the largest entry of the vectors is {largest:g}, out of the range of {vectors.dtype}: multiply the "
+            "weights by a constant, so that their mean is about 1, or use dtype='float64'"
+        )
 
 
 def _methods_with(capability: str) -> str:
