@@ -55,7 +55,12 @@ class MatFile:
         self._process.wait()  # so that its memory is free
         self._budget.check(sum((self._folder / f"{part}.npy").stat().st_size for part in parts), f"{name!r}")
         arrays = {part: np.load(self._folder / f"{part}.npy", allow_pickle=False) for part in parts}
-        return arrays["dense"] if "dense" in arrays else self._as_sparse(name, **arrays)
+        if "dense" not in arrays:
+            return self._as_sparse(name, **arrays)
+        dense = arrays["dense"]
+        n_entries = int(np.count_nonzero(dense))
+        self._budget.check_matrix(max(dense.shape, default=0), n_entries, working=2 * dense.nbytes)
+        return dense
 
     def _as_sparse(self, name: str, data: Any, indices: Any, indptr: Any, shape: Any) -> Any:
         matrix = sparse.csc_array((data, indices, indptr), shape=tuple(shape.tolist()))
@@ -73,7 +78,7 @@ class MatFile:
         if not line:
             code = self._process.wait()
             raise FileFormatError(
-                f"{self._path}: cannot be read as mat: the file is damaged (SciPy's parser ended with code {code}"
+                f"{self._path}: cannot be read as mat: the file is damaged (SciPy's parser crashed with code {code}"
                 f"{_last_line(self._folder / 'errors')})"
             )
         answer: dict[str, Any] = json.loads(line)
@@ -83,7 +88,7 @@ class MatFile:
                     f"{self._path}: MATLAB 7.3 files (HDF5) are not supported: save it with save(…, '-v7')"
                 )
             case "memory":
-                raise MemoryError(answer["reason"])
+                raise self._budget.exceeded()
             case "format":
                 raise ValueError(answer["reason"])
         return answer

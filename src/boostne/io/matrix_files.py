@@ -8,11 +8,10 @@ from boostne.errors import FileFormatError
 from boostne.graph import Graph
 from boostne.interop import EdgeOptions, as_graph
 from boostne.io.delimited_text import check_is_text
-from boostne.io.files import open_seekable, read_into_memory
+from boostne.io.files import read_into_memory
 from boostne.io.mat_files import MatFile, open_mat
-from boostne.io.npz_arrays import read_sparse_npz
 from boostne.io.reading_budget import ReadingBudget
-from boostne.sparse_structure import find_structure_error
+from boostne.io.sparse_npz import read_sparse_npz
 
 _GRAPH_VARIABLES = ("network", "A", "adj", "adjacency", "graph", "W")
 _PARSED_ENTRY = 16  # bytes of an entry in SciPy's matrix
@@ -48,15 +47,7 @@ def read_mtx(path: Path, *, budget: ReadingBudget, **options: Unpack[EdgeOptions
 
 def read_scipy_npz(path: Path, *, budget: ReadingBudget, **options: Unpack[EdgeOptions]) -> Graph:
     """Read a sparse matrix written by ``scipy.sparse.save_npz``."""
-    with open_seekable(path, budget) as stream:
-        if stream.read(6) == b"\x93NUMPY":
-            raise FileFormatError(f"{path}: not a matrix written by scipy.sparse.save_npz; it contains a plain array")
-        stream.seek(0)
-        matrix = read_sparse_npz(stream, budget)
-    problem = find_structure_error(matrix)
-    if problem:
-        raise FileFormatError(f"{path}: the sparse matrix is malformed: {problem}")
-    return as_graph(matrix, **options)
+    return as_graph(read_sparse_npz(path, budget), **options)
 
 
 def read_mat(path: Path, *, variable: str | None, budget: ReadingBudget, **options: Unpack[EdgeOptions]) -> Graph:

@@ -39,23 +39,32 @@ class ArrayArchive:
         For error messages.
     file : ZipFile
         Opened for reading.
+    archive_bytes : int
+        Size of the archive.
     """
 
-    def __init__(self, path: Path, file: zipfile.ZipFile) -> None:
+    def __init__(self, path: Path, file: zipfile.ZipFile, archive_bytes: int) -> None:
         self._path = path
         self._file = file
-        self._archive_bytes = path.stat().st_size
+        self._archive_bytes = archive_bytes
         self.names = tuple(name.removesuffix(".npy") for name in file.namelist())
 
     def read(self, name: str) -> NDArray[Any]:
         """Read an array; raise FileFormatError if it is missing or damaged."""
-        if name not in self.names:
-            found = " ".join(", ".join(self.names).split()) or "none"  # names can contain line breaks
-            raise FileFormatError(f"{self._path}: the array {name!r} is missing; it contains {found}")
-        entry = self._file.getinfo(f"{name}.npy")
+        entry = self._entry(name)
         self._check_entry(name, entry)
         with self._file.open(entry) as stream:
             return read_array(stream, entry.file_size, f"{self._path}, array {name!r}")
+
+    def n_bytes(self, *names: str) -> int:
+        """Return the announced size of some arrays; raise FileFormatError if one is missing."""
+        return sum(self._entry(name).file_size for name in names)
+
+    def _entry(self, name: str) -> zipfile.ZipInfo:
+        if name not in self.names:
+            found = " ".join(", ".join(self.names).split()) or "none"  # names can contain line breaks
+            raise FileFormatError(f"{self._path}: the array {name!r} is missing; it contains {found}")
+        return self._file.getinfo(f"{name}.npy")
 
     def _check_entry(self, name: str, entry: zipfile.ZipInfo) -> None:
         problem = None
@@ -73,7 +82,7 @@ class ArrayArchive:
 def open_archive(path: Path) -> Iterator[ArrayArchive]:
     """Open an ``.npz`` file; in the body of the ``with``, any error of a parser becomes a FileFormatError."""
     with errors_naming(path, "an .npz file", WRONG_SUFFIX), zipfile.ZipFile(path) as file:
-        yield ArrayArchive(path, file)
+        yield ArrayArchive(path, file, path.stat().st_size)
 
 
 def read_npy_file(path: Path) -> NDArray[Any]:

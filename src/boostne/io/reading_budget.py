@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from boostne.memory import MemoryBudget
+from boostne.errors import MemoryLimitError
+from boostne.memory import MemoryBudget, format_bytes
 
 _TEXT_EDGE = 145  # parse a line with an edge and build the graph
 _EDGE = 135  # encode the ids of an edge and build the graph
@@ -17,6 +18,9 @@ _HASHED_ID = 50  # an id in a hash table
 _CODE = 20  # the position of an id, before and after sorting
 _TEXT_ID = 160  # a distinct text id as Arrow and Python strings
 _TEXT_ID_CHARACTER = 12  # twice in a fixed-width array, and its bytes
+_TABLE_EDGE = 200  # as _TEXT_EDGE, with columns of 64-bit integers
+_XML_ELEMENT = 1350  # in an element tree, and as a node or an edge of networkx
+_GML_RECORD = 750
 _MATRIX_ENTRY = 50  # copies, a transpose and the checks of an adjacency matrix
 _MATRIX_ROW = 40
 _REMEDY = "Raise the limit, or read the file on a machine with more memory."
@@ -45,6 +49,12 @@ class ReadingBudget:
         """Raise MemoryLimitError unless ``needed`` bytes may be allocated in addition to those in use."""
         MemoryBudget.within(self.memory_limit).check(needed, f"{self.path}: reading {content}", _REMEDY)
 
+    def exceeded(self) -> MemoryLimitError:
+        """Return the error for a file that exceeds the budget by an unknown amount."""
+        left = self.left()
+        allowed = "is available" if left is None else f"the {format_bytes(left)} that may be used"
+        return MemoryLimitError(f"{self.path}: reading the file would need more memory than {allowed}. {_REMEDY}")
+
     def fits_text_edges(self, n_edges: float) -> bool:
         """Return whether that number of lines of text, one edge each, can be read."""
         return MemoryBudget.within(self.memory_limit).fits(n_edges * _TEXT_EDGE)
@@ -69,6 +79,19 @@ class ReadingBudget:
         """Raise MemoryLimitError unless distinct text ids can be sorted, and their occurrences encoded."""
         needed = n_ids * (_TEXT_ID + _TEXT_ID_CHARACTER * widest) + n_bytes + n_entries * _CODE
         self.check(needed, f"{n_ids:,} node ids")
+
+    def check_table(self, n_rows: int, n_bytes: int, *, weighted: bool) -> None:
+        """Raise MemoryLimitError unless a graph can be built from a table whose columns have ``n_bytes``."""
+        needed = n_rows * (_TABLE_EDGE + weighted * _WEIGHT) + 2 * n_bytes
+        self.check(needed, f"{n_rows:,} rows")
+
+    def check_xml(self, n_elements: int, n_bytes: int) -> None:
+        """Raise MemoryLimitError unless networkx can read a GraphML file with these elements."""
+        self.check(n_elements * _XML_ELEMENT + n_bytes, f"{n_elements:,} XML elements")
+
+    def check_gml(self, n_records: int, n_bytes: int) -> None:
+        """Raise MemoryLimitError unless networkx can read a GML file with these records."""
+        self.check(n_records * _GML_RECORD + 4 * n_bytes, f"{n_records:,} GML records")
 
     def check_labels(self, n_labels: int) -> None:
         """Raise MemoryLimitError unless labels can be built from pairs of a node and a label."""
