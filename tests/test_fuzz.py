@@ -13,7 +13,7 @@ from fuzz.schedule import Batch, Listed
 from fuzz.targets import TARGETS
 
 # Cases of targets that start processes or fit models take longer.
-CASES = {"cli-process": 2, "cli": 60, "checkpoints": 60, "connectivity": 60, "mat": 30, "labels-mat": 30}
+CASES = {"cli-process": 2, "cli": 60, "checkpoints": 60, "connectivity": 60, "mat": 5, "labels-mat": 5}
 NO_LIMIT = 600.0  # seconds: tests do not depend on the load of the machine
 
 
