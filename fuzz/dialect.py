@@ -104,7 +104,7 @@ def parse_word2vec(data: bytes, id_type: str) -> tuple[list[Any], list[list[floa
     rows = [line.split(" ") for line in lines[1:] if line] if header else [line.split(" ") for line in lines if line]
     if "\t" in data.decode() or any("%" in row[0] or row[-1] == "" for row in rows):
         raise UndocumentedError("tabs, percent signs or spaces at the end of a line")
-    if header and any(len(row) - 1 != int(header[2]) for row in rows) or header and len(rows) != int(header[1]):
+    if header and (len(rows) != int(header[1]) or any(len(row) - 1 != int(header[2]) for row in rows)):
         raise ValueError("not the announced size")
     return _typed_ids([row[0] for row in rows], id_type), [[_parse_number(text) for text in row[1:]] for row in rows]
 

@@ -204,7 +204,8 @@ def _compare_with_parser(embedding: Any, data: bytes, parse: Parser, id_type: st
     except ValueError as error:
         require(False, f"an invalid file was read without an error: {error!r}")
     require(embedding.nodes.tolist() == nodes, f"nodes {embedding.nodes.tolist()} instead of {nodes}")
-    same = np.shape(vectors) == embedding.vectors.shape and np.allclose(embedding.vectors, vectors, rtol=1e-6, atol=0)
+    wanted = np.asarray(vectors, np.float32).reshape(len(nodes), -1 if nodes else embedding.dimensions)
+    same = wanted.shape == embedding.vectors.shape and np.allclose(embedding.vectors, wanted, rtol=1e-6, atol=0)
     require(same, f"vectors {embedding.vectors.tolist()} instead of {vectors}")
 
 
