@@ -111,6 +111,11 @@ def test_program(tmp_path, capsys, monkeypatch):
     assert "KeyError: 'missing'" in shown
 
 
+def test_a_target_that_cannot_be_loaded_is_an_error(run):
+    with pytest.raises(RuntimeError, match=r"tests\.missing:target cannot be loaded:\n(.*\n)*ModuleNotFoundError"):
+        run("tests.missing:target", 1)
+
+
 def test_time_is_limited(capsys):
     assert main(["--minutes", "0.001", "--target", planted("documented"), "--processes", "1"]) == 0
     assert "cases in" in capsys.readouterr().out
