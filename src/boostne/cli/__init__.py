@@ -1,5 +1,16 @@
 """The command line: parse, call, print."""
 
-from boostne.cli.program import main
+from collections.abc import Sequence
+from typing import NoReturn
 
-__all__ = ["main"]
+from boostne.cli.signals import ending_on_signals
+from boostne.cli.streams import open_closed_streams
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the program and exit with its code."""
+    open_closed_streams()
+    with ending_on_signals():
+        from boostne.cli import program
+
+        program.main(arguments)
