@@ -10,7 +10,7 @@ BROWSER := $(VENV)/.browser
 PACKAGE := .[dask,io,report,viz]
 NATIVE := $(wildcard $(addprefix src/boostne/kernels/native/*.,cpp h inl))
 
-.PHONY: demo test quick lint types format bench bench-scale results clean test-oldest dist FORCE
+.PHONY: demo test quick lint types format bench bench-scale fuzz results clean test-oldest dist sanitize FORCE
 
 # An editable install maps each module to its file when it is installed: reinstall if a module was added, moved or
 # removed. This file is rewritten only when the list changes.
@@ -50,6 +50,10 @@ test: lint types $(BROWSER)
 quick: $(TEST_SETUP)
 	$(BIN)/python $(PYTEST) -m "not slow"
 
+# The tests of the kernels with AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer.
+sanitize: $(TEST_SETUP)
+	scripts/sanitize
+
 lint: $(TEST_SETUP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -70,6 +74,11 @@ bench: $(TEST_SETUP)
 
 bench-scale: $(TEST_SETUP)
 	$(BIN)/python -m benchmarks scale
+
+# Takes an hour on two cores; MINUTES=1 is a quick check. Files of failing cases are kept in fuzz/failures.
+MINUTES ?= 60
+fuzz: $(TEST_SETUP)
+	$(BIN)/python -m fuzz --minutes $(MINUTES)
 
 # Takes hours. Finished parts are cached in the user's cache folder, so an interrupted run can be resumed.
 results: $(SETUP)

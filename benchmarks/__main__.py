@@ -14,12 +14,13 @@ NAMES = (
     "push",
     "memory",
     "resume",
+    "damaged_checkpoints",
     "methods",
     "walks",
     "skipgram",
     "baselines",
 )
-ON_DEMAND = ("scale", "cluster", "gpu")  # take long, or need special hardware
+ON_DEMAND = ("scale", "cluster", "gpu", "address_space")  # take long, or need special hardware or systems
 
 
 def main() -> None:

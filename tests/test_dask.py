@@ -1,7 +1,5 @@
 """The Dask engine on real processes: equal to the local engine, and robust to failures of a cluster."""
 
-import os
-import signal
 import socket
 import subprocess
 import time
@@ -23,7 +21,7 @@ from boostne.factorization import LevelLost, LocalEngine, random_start
 from boostne.factorization.dask import cluster as dask_cluster
 from boostne.factorization.dask import worker_block
 from boostne.factorization.dask.block_placement import BlockPlacement
-from boostne.factorization.dask.cluster import connect, local_cluster
+from boostne.factorization.dask.cluster import connect
 from boostne.factorization.dask.engine import DaskEngine
 from boostne.factorization.dask.factor_store import ClientFactorStore, FileFactorStore
 from boostne.factorization.dask.partition import block_ranges, even_cuts
@@ -120,7 +118,7 @@ class TestEqualToTheLocalEngine:
 
     def test_residual_in_column_blocks(self, client):
         graph = planted_partition(COLUMN_BLOCKED_FROM + 1000, communities=200, mean_degree=4, seed=1).graph
-        small = {"approximation": "push", "max_per_row": 8, "window": 2, "levels": 2, "dimensions": 8, "max_iter": 4}
+        small = {"connectivity": "normalized", "levels": 2, "dimensions": 8, "max_iter": 4}
         expected = local(graph, **small)
         assert_same(on(client, graph, **small), expected)
         assert expected.residual_norms_[-1] < expected.residual_norms_[0]
@@ -279,50 +277,9 @@ class TestParts:
         assert "give --scheduler or --workers, or a file" in capsys.readouterr().err
 
 
-@pytest.mark.slow
-def test_local_cluster():
-    with local_cluster(2) as address:
-        model = on(address, graphs.karate(), dimensions=4, levels=2)
-    assert_same(model, local(graphs.karate(), dimensions=4, levels=2))
-    with pytest.raises(ClusterError, match="no Dask scheduler answers"):
-        connect(address)
-
-
 def ones(n):
     """Return a matrix with several blocks."""
     return sparse.csr_array(np.ones((n, n), "float32"))
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
-def test_interrupt_ends_a_local_cluster(tmp_path):
-    # Sent to the process group, as a terminal does: the workers get it, too.
-    command = ["embed", "karate", "-o", "out.npz", "--workers", "1", "--checkpoint", "run"]
-    endless = ["--dimensions", "4", "--levels", "1", "--tol", "0", "--max-iter", "1000000000"]
-    process = start_python(
-        *("-m", "boostne", *command, *endless),
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        # Written when X is loaded; the first level never ends.
-        wait_until((tmp_path / "run" / "form.json").exists, process)
-        workers = psutil.Process(process.pid).children(recursive=True)
-        assert workers
-        os.killpg(process.pid, signal.SIGINT)
-        output, _ = process.communicate(timeout=60)
-    finally:
-        process.kill()
-        process.wait()
-    assert process.returncode == 130
-    assert "interrupted; finished levels are saved in run" in output
-    assert not (tmp_path / "out.npz").exists()
-    assert "Traceback" not in output
-    psutil.wait_procs(workers, timeout=30)
-    assert not any(worker.is_running() for worker in workers)
 
 
 PARENT = """

@@ -236,7 +236,9 @@ class TestPass:
             expected = np.sum((R - U @ V.T) ** 2)
             assert objective[-1] == pytest.approx(expected, abs=TOLERANCE[dtype] * running.norm2)
             running.accept(0.0)
-        assert (np.diff(objective) < 0).all()
+        # A single component converges within these passes: from there on its objective is constant up to rounding.
+        assert objective[1] < objective[0]
+        assert (np.diff(objective) < 16 * np.finfo(dtype).eps * running.norm2).all()
 
     @pytest.mark.parametrize("components", WIDTHS)
     def test_is_that_of_the_reference_kernels(self, engine, dtype, components):

@@ -241,8 +241,8 @@ def _encode_arrow(arrays: Sequence[Any], *, text: bool = False) -> tuple[NDArray
     column = pa.chunked_array(
         [chunk for array in arrays for chunk in getattr(array, "chunks", [array])], arrays[0].type
     )
-    if column.type == pa.int64() and _is_dense(np.asarray(column)):
-        ids, codes = _encode_dense(np.asarray(column))
+    if column.type == pa.int64():
+        ids, codes = _encode_integers(np.asarray(column))
     else:
         distinct, codes = _dictionary_encode(column)
         if text:
@@ -276,14 +276,10 @@ def _trim(distinct: Any, codes: NDArray[np.int64]) -> tuple[Any, NDArray[np.int6
     return merged, trimmed_codes[codes]
 
 
-def _is_dense(numbers: NDArray[np.int64]) -> bool:
-    if not len(numbers):
-        return False
-    return int(numbers.max()) - int(numbers.min()) < _DENSE_RANGE * len(numbers)
-
-
-def _encode_dense(numbers: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    # Several times faster than hashing.
+def _encode_integers(numbers: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    # Both ways are several times faster than hashing and take less memory.
+    if not len(numbers) or int(numbers.max()) - int(numbers.min()) >= _DENSE_RANGE * len(numbers):
+        return np.unique(numbers, return_inverse=True)
     offsets = numbers - numbers.min()
     seen = np.zeros(offsets.max() + 1, dtype=bool)
     seen[offsets] = True

@@ -81,18 +81,17 @@ def embed(ctx: click.Context, /, graph: str, output: str, method: str, **_: Any)
     _check_cluster_options(ctx, in_parts)
     parameters = given(ctx, MODEL_OPTIONS)
     session = session_of(ctx)
-    session.interrupted = "interrupted; nothing was written"
+    session.saved = "nothing was written"
     begin = time.perf_counter()
     with session.screen.progress() as progress:
         progress(Progress("reading", 0, graph))
         network = load_graph(ctx, graph)
         check_direction(network, method)
-        with _cluster(ctx) as address:
-            model = make_estimator(method, parameters, address)
+        with _cluster(ctx) as engine:
+            model = make_estimator(method, parameters, engine)
             if "checkpoint" in parameters:
-                session.interrupted = (
-                    f"interrupted; finished levels are saved in {parameters['checkpoint']}; run the same command "
-                    "again to resume"
+                session.saved = (
+                    f"finished levels are saved in {parameters['checkpoint']}; run the same command again to resume"
                 )
             if in_parts:
                 model.fit_to_parts(network, output, progress=progress)
@@ -101,7 +100,7 @@ def embed(ctx: click.Context, /, graph: str, output: str, method: str, **_: Any)
         if not in_parts:
             progress(Progress("writing", 0, output))
             write_embedding(model.embedding_, output)
-    session.interrupted = "interrupted"
+    session.saved = ""
     if not session.screen.quiet:
         print_pairs(_summary(graph, network, model, output, time.perf_counter() - begin))
 
@@ -187,16 +186,21 @@ def _check_cluster_options(ctx: click.Context, in_parts: bool) -> None:
 
 
 @contextmanager
-def _cluster(ctx: click.Context) -> Iterator[str | None]:
-    """Give the address of the Dask scheduler, if one is used; a cluster started here is closed at the end."""
+def _cluster(ctx: click.Context) -> Iterator[Any]:
+    """Give the Dask engine, if one is used: a scheduler's address, or a client of a cluster that ends here."""
     scheduler, workers = ctx.params["scheduler"], ctx.params["workers"]
-    if workers is None:
-        yield scheduler if scheduler is None or "://" in scheduler else f"tcp://{scheduler}"
+    if scheduler is None and workers is None:
+        yield None
         return
-    from boostne.factorization.dask.cluster import local_cluster
+    from boostne.factorization.dask.cluster import local_cluster, silence_logging
 
-    with local_cluster(workers) as address:
-        yield address
+    if not session_of(ctx).debug:
+        silence_logging()
+    if workers is None:
+        yield scheduler if "://" in scheduler else f"tcp://{scheduler}"
+        return
+    with local_cluster(workers) as client:
+        yield client
 
 
 def _summary(name: str, graph: "Graph", model: Any, output: str, seconds: float) -> dict[str, str]:

@@ -41,6 +41,10 @@ class DeepWalkMatrix(ConnectivityMatrix):
         nodes, and fewer if memory is short.
     """
 
+    scale_invariant = True
+    logarithmic = True
+    empty_remedy = "use another window, such as 1, or lower negative or, with approximation='push', epsilon"
+
     def __init__(
         self,
         *,

@@ -22,7 +22,7 @@ from boostne.graph import Graph
 from boostne.kernels import Kernels
 from boostne.kernels.layout import push_chunk_rows
 from boostne.kernels.push_graph import PushGraph
-from boostne.matrices.adjacency import reciprocal
+from boostne.matrices.adjacency import cast_inverse_degrees, reciprocal
 from boostne.matrices.csr_builder import RowBlock
 from boostne.matrices.deepwalk.exact import ExactSource
 from boostne.matrices.source import KernelSource
@@ -108,12 +108,12 @@ class PushSource(KernelSource):
         self.dtype = np.dtype(dtype)
         self.max_per_row = min(max_per_row, graph.n_nodes)
         unit = graph.volume / A.nnz  # 1 for an unweighted graph
-        inverse = reciprocal(graph.degrees / unit)
+        inverse = cast_inverse_degrees(reciprocal(graph.degrees / unit), self.dtype)
         self._graph = PushGraph(
             A.indptr.astype(np.int64),
             A.indices.astype(np.int32, copy=False),
             (A.data.astype(np.float64) / unit).astype(self.dtype) if graph.weighted else None,
-            inverse.astype(self.dtype),
+            inverse,
         )
         self._factor = A.nnz / (negative * window)
         self._epsilon = epsilon
