@@ -1,10 +1,11 @@
 """``boostne embed`` under limits of the address space (``ulimit -v``): it must finish, or exit with 3 and one line."""
 
-import resource
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product, repeat
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,13 @@ from benchmarks.common import save, show
 STEPS = 60
 LOWEST, HIGHEST = 200_000_000, 2_000_000_000
 TIMEOUT = 120  # seconds
+JOBS = 4  # runs at a time
 OK, MEMORY = 0, 3
-COMMANDS = {
-    "digits": ["digits", "-o", "vectors.npz"],
-    "digits, spectral": ["digits", "-o", "vectors.csv", "--approximation", "spectral", "--threads", "16"],
-    "ppi": ["ppi", "-o", "vectors.npz", "--threads", "16"],
-    "edge list, deepwalk": ["edges.csv", "-o", "vectors.parquet", "--method", "deepwalk", "--walks", "1"],
+COMMANDS = {  # graph, suffix of the output, options
+    "digits": ("digits", ".npz", []),
+    "digits, spectral": ("digits", ".csv", ["--approximation", "spectral", "--threads", "16"]),
+    "ppi": ("ppi", ".npz", ["--threads", "16"]),
+    "edge list, deepwalk": ("edges.csv", ".parquet", ["--method", "deepwalk", "--walks", "1", "--threads", "16"]),
 }
 
 
@@ -28,23 +30,25 @@ def run() -> None:
     with tempfile.TemporaryDirectory() as folder:
         generate = ["generate", "edges.csv", "--nodes", "2000", "--quiet"]
         subprocess.run([sys.executable, "-m", "boostne", *generate], cwd=folder, check=True)
-        rows = [embed(name, limit, folder) for name in COMMANDS for limit in limits]
+        with ThreadPoolExecutor(JOBS) as pool:
+            rows = list(pool.map(embed, *zip(*product(COMMANDS, limits), strict=True), repeat(Path(folder))))
     show("boostne embed under a limited address space", [summary(name, rows) for name in COMMANDS])
-    save("address_space", rows, commands={name: " ".join(["embed", *words]) for name, words in COMMANDS.items()})
+    save("address_space", rows, commands=COMMANDS)
     wrong = [row for row in rows if not row["as_expected"]]
     if wrong:
         sys.exit(f"{len(wrong)} runs neither finished nor exited with {MEMORY} and one line: {wrong}")
 
 
-def embed(name: str, limit: int, folder: str | Path) -> dict[str, Any]:
+def embed(name: str, limit: int, folder: Path) -> dict[str, Any]:
     """Run one command in a folder and describe how it ended."""
+    graph, suffix, options = COMMANDS[name]
+    command = [sys.executable, "-m", "boostne", "embed", graph, "-o", f"{graph}-{limit}{suffix}", *options, "--quiet"]
     begin = time.perf_counter()
     try:
         ended = subprocess.run(
-            [sys.executable, "-m", "boostne", "embed", *COMMANDS[name], "--quiet"],
+            ["sh", "-c", 'ulimit -v "$0" && exec "$@"', str(limit // 1024), *command],
             cwd=folder,
             timeout=TIMEOUT,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
             capture_output=True,
             text=True,
             check=False,
