@@ -38,7 +38,7 @@ EXACT = MatrixForm()
 # Largest norm of X by the size of a number, and the inverse of the smallest: its square must not overflow.
 MAX_NORM = {4: 1e18, 8: 1e150}
 # Rounding error of a logarithm of n summed terms, in units of the machine epsilon times √n.
-ROUNDING = 4.0
+ROUNDING = 8.0
 
 
 @dataclass(frozen=True)
