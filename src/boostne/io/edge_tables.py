@@ -1,5 +1,6 @@
 """Reading tables of edges from Parquet files."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -20,6 +21,7 @@ def read_edge_table(
     **options: Unpack[EdgeOptions],
 ) -> Graph:
     """Read a Parquet table with one edge per row; ids keep the type of their columns."""
+    import pyarrow as pa
     from pyarrow.parquet import ParquetFile
 
     with open_seekable(path, budget) as stream:
@@ -30,8 +32,8 @@ def read_edge_table(
         # Text that is stored once in the file stays so until its size is known.
         file = ParquetFile(stream, read_dictionary=[name for name in names if _is_text(schema.field(name).type)])
         n_rows = file.metadata.num_rows
-        budget.check_table(n_rows, _stored_bytes(file.metadata, names), weighted=columns.weight is not None)
-        table = file.read(columns=names)
+        budget.check_table(n_rows, 0, weighted=columns.weight is not None)
+        table = pa.concat_tables(_row_groups(file, names, budget)) if n_rows else file.read(columns=names)
     budget.check_table(n_rows, sum(map(_text_bytes, table.columns)), weighted=columns.weight is not None)
     return as_graph(table, source=columns.source, target=columns.target, weight=columns.weight or False, **options)
 
@@ -62,11 +64,12 @@ def _is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _stored_bytes(metadata: Any, names: list[str]) -> int:
-    """Return the uncompressed size of some columns, in which repeated text may be stored once."""
-    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-    chunks = [group.column(k) for group in groups for k in range(group.num_columns)]
-    return sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema in names)
+def _row_groups(file: Any, names: list[str], budget: ReadingBudget) -> Iterator[Any]:
+    """Yield some columns of each group of rows."""
+    for number in range(file.metadata.num_row_groups):
+        # Of all columns: asking for the size of one ends the process if the statistics of a column are damaged.
+        budget.check(2 * file.metadata.row_group(number).total_byte_size, f"row group {number}")
+        yield file.read_row_group(number, columns=names)
 
 
 def _text_bytes(column: Any) -> int:
