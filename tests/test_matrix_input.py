@@ -254,11 +254,38 @@ class TestUnusualArrays:
             (np.ma.masked_equal([1.0], 1), "weight at position 0 is masked"),
             ([10**400], "weights must be numbers"),
             (["heavy"], "weights must be numbers"),
+            ([[1], [2, 3]], "weights must be numbers"),
+            ([[1]], r"one-dimensional, got an array of shape \(1, 1\)"),
         ],
     )
     def test_weights_that_are_not_real_numbers(self, weights, message):
         with pytest.raises(GraphError, match=message):
             Graph.from_edges([0], [1], weights)
+
+    @pytest.mark.parametrize(
+        ("ids", "message"),
+        [
+            ([np.arange(2), np.arange(2)], "must be hashable"),
+            ([{}, 1], "must be hashable"),
+            ([np.nan, "a"], "position 0 is missing"),
+            ([np.datetime64("NaT"), 1], "position 0 is missing"),
+            (np.ma.masked_equal([1, 2], 2), "position 1 is masked"),
+        ],
+    )
+    def test_ids_that_cannot_be_told_apart(self, ids, message):
+        with pytest.raises(GraphError, match=message):
+            Graph(np.ones((2, 2)), ids)
+        with pytest.raises(GraphError, match=message):
+            Graph.from_edges(ids, [5, 6])
+
+    @pytest.mark.parametrize(
+        "ids", [["\ud800", "a"], ["a\0", "a"], ["x" * 10**6, "a"], [1, "1"], [1.5, "a"], [2**70, 1], [b"a", "a"]]
+    )
+    def test_unusual_ids_are_kept(self, ids):
+        graph = as_graph([(ids[0], ids[1])])
+        assert set(graph.nodes.tolist()) == set(ids)
+        assert sorted(graph.index(ids)) == [0, 1]
+        assert graph.fingerprint() == as_graph([(ids[1], ids[0])]).fingerprint()
 
     def test_positions_are_integers(self):
         with pytest.raises(GraphError, match="source must contain integers, got float64"):

@@ -18,9 +18,12 @@ _MAX_EXPONENT = 1022  # of a float64
 
 def as_weights(values: Any) -> NDArray[Any]:
     """Return weights as a one-dimensional numeric array; integers stay integers, so that their sums are exact."""
-    if isinstance(values, np.ma.MaskedArray) and values.mask.any():
+    if np.ma.is_masked(values):
         raise GraphError(f"the weight at position {np.argmax(values.mask)} is masked: fill it in or remove the edge")
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # lists of different lengths
+        raise GraphError(f"weights must be numbers ({error})") from None
     if array.ndim != 1:
         raise GraphError(f"weights must be one-dimensional, got an array of shape {array.shape}")
     if array.dtype.kind == "f":
