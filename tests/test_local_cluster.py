@@ -74,7 +74,7 @@ class EndlessRun:
 
     def wait_until_running(self):
         started = (self.folder / "running").exists
-        wait_until(lambda: started() or self.process.poll() is not None, seconds=120)
+        wait_until(lambda: started() or self.process.poll() is not None)
         assert started(), self.output()
 
     def tree(self):
@@ -87,8 +87,8 @@ class EndlessRun:
         self.wait_until_running()
         tree = self.tree()
         send()
-        self.process.wait(timeout=120)
-        _, alive = psutil.wait_procs(tree, timeout=60)
+        self.process.wait(timeout=300)
+        _, alive = psutil.wait_procs(tree, timeout=300)
         assert not alive
         assert not (self.folder / "out.npz").exists()
         assert not list(self.temporary.iterdir())
@@ -212,7 +212,7 @@ class TestTLS:
             assert cluster.address.startswith("tls://")
             command = ("-m", "boostne", "embed", "karate", "-o", "out.csv", *SMALL, "--scheduler", cluster.address)
             process = start_python(*command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-            output, _ = process.communicate(timeout=120)
+            output, _ = process.communicate(timeout=300)
             assert process.returncode == 0, output
             assert "dask" in output
             # This process has no certificates.

@@ -16,6 +16,7 @@ from boostne.cli.file_options import GRAPH_FILE_OPTIONS, GRAPH_FILE_SECTION
 from boostne.cli.inputs import load_graph
 from boostne.cli.model_options import CLUSTER_OPTIONS, MODEL_OPTIONS, MODEL_SECTIONS
 from boostne.cli.options import RegistryChoice, check_model_options, given
+from boostne.cli.outputs import check_output
 from boostne.cli.screen import describe_embedding, duration, print_pairs
 from boostne.cli.session import session_of
 from boostne.errors import ParameterError
@@ -77,7 +78,7 @@ def embed(ctx: click.Context, /, graph: str, output: str, method: str, **_: Any)
     from boostne.io import write_embedding
 
     check_model_options(ctx)
-    in_parts = _check_output(ctx, output)
+    in_parts = _check_output(ctx, graph, output)
     _check_cluster_options(ctx, in_parts)
     parameters = given(ctx, MODEL_OPTIONS)
     session = session_of(ctx)
@@ -151,14 +152,13 @@ def estimate(ctx: click.Context, /, graph: str, method: str, as_json: bool, **_:
         print_pairs(_format_estimate(found))
 
 
-def _check_output(ctx: click.Context, output: str) -> bool:
+def _check_output(ctx: click.Context, graph: str, output: str) -> bool:
     """Check that the output can be written, before any work; return whether it is a folder of parts."""
-    from boostne.io.atomic import check_writable
     from boostne.io.embeddings import known_suffix
 
     if not (output.endswith(("/", os.sep)) or Path(output).is_dir()):
         known_suffix(Path(output))
-        check_writable(output)
+        check_output(output, [graph])
         return False
     if ctx.params["scheduler"] is None and ctx.params["workers"] is None:
         raise ParameterError(

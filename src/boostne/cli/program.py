@@ -104,7 +104,7 @@ def run(arguments: Sequence[str]) -> int:
         if session.debug:
             traceback.print_exc()
         if message:
-            print_error(message)
+            print_error(message, *_hints(error))
     return code
 
 
@@ -125,7 +125,7 @@ def _code_and_message(error: BaseException, session: Session) -> tuple[int, str]
         case BrokenPipeError():  # the reader of the standard output ended, such as head
             return BROKEN_PIPE, ""
         case click.ClickException():
-            code, message = error.exit_code, _usage(error)
+            code, message = error.exit_code, error.format_message()
         case _ if is_out_of_memory(error):
             code, message = MEMORY, out_of_memory_message(error)
         case OSError(filename=file, strerror=str(reason)) if file is not None:
@@ -146,10 +146,11 @@ def _with_file_name(error: BaseException) -> BaseException:
     return error
 
 
-def _usage(error: click.ClickException) -> str:
+def _hints(error: BaseException) -> list[str]:
+    if not isinstance(error, click.ClickException):
+        return []
     context = getattr(error, "ctx", None)
-    command = context.command_path if context else "boostne"
-    return f"{error.format_message()}\nTry: {command} --help"
+    return [f"Try: {context.command_path if context else 'boostne'} --help"]
 
 
 @contextmanager

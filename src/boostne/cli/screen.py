@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from boostne.cli.streams import print_error
+from boostne.cli.streams import one_line, print_error
 from boostne.progress import Progress, ProgressCallback, silent
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Screen:
         if self._live is None:
             print_error(line)
         else:
-            self._live.console.print(f"boostne: {line}", markup=False, highlight=False, soft_wrap=True)
+            self._live.console.print(f"boostne: {one_line(line)}", markup=False, highlight=False, soft_wrap=True)
 
     @contextmanager
     def progress(self) -> Iterator[ProgressCallback]:

@@ -1,9 +1,11 @@
 """Signals that end the program: Ctrl-C, requests to terminate, and a closed terminal."""
 
+import math
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -13,7 +15,8 @@ from boostne.cli.streams import print_error
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows has no SIGHUP
 _DEFAULTS = (signal.SIG_DFL, signal.default_int_handler)
-_RETRY_SECONDS = 0.05
+_RETRY_SECONDS = 0.02
+PATIENCE_SECONDS = 10  # after which another signal ends the program at once
 
 
 class Terminated(KeyboardInterrupt):
@@ -39,12 +42,14 @@ def ending_on_signals() -> Iterator[None]:
     """Raise KeyboardInterrupt in the body when a signal arrives, and exit with one line if it leaves the body.
 
     A signal that arrives while the program is ending has no effect, so that files and processes are cleaned up however
-    often Ctrl-C is pressed. Signals that were ignored, as with nohup, stay ignored.
+    often Ctrl-C is pressed, unless that takes more than a few seconds. Signals that were ignored, as with nohup, stay
+    ignored.
     """
     numbers = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
     handled = [number for number in numbers if signal.getsignal(number) in _DEFAULTS]
+    handler = _Handler()
     for number in handled:
-        signal.signal(number, _raise)
+        signal.signal(number, handler)
     sys.unraisablehook = _raise_again
     try:
         yield
@@ -57,16 +62,22 @@ def ending_on_signals() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else signal.SIG_IGN)
 
 
-def _raise(number: int, frame: FrameType | None) -> None:
-    if _ending():
-        return
-    if _importing(frame):
-        # C extensions turn an exception into a traceback and an ImportError.
-        _send_again(number)
-    elif number == signal.SIGINT:
-        raise KeyboardInterrupt
-    else:
-        raise Terminated(number)
+class _Handler:
+    """Raises an exception for the first signal, and ignores those that arrive while it is handled."""
+
+    def __init__(self) -> None:
+        self._first = math.inf  # time of the first exception
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Handle a signal."""
+        if _ending():
+            if time.monotonic() > self._first + PATIENCE_SECONDS:
+                os._exit(128 + number)
+        elif _loading_extension(frame):
+            _send_again(number)
+        else:
+            self._first = min(self._first, time.monotonic())
+            raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)
 
 
 def _ending() -> bool:
@@ -77,8 +88,9 @@ def _ending() -> bool:
     return error is not None
 
 
-def _importing(frame: FrameType | None) -> bool:
-    while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
+def _loading_extension(frame: FrameType | None) -> bool:
+    """Return whether an extension module is being initialized, which prints an exception and raises ImportError."""
+    while frame is not None and not frame.f_code.co_qualname.startswith("ExtensionFileLoader."):
         frame = frame.f_back
     return frame is not None
 

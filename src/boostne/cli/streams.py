@@ -17,12 +17,22 @@ def open_closed_streams() -> None:
             setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8", errors="replace", closefd=False))
 
 
-def print_error(message: str) -> None:
-    """Write ``boostne: message`` to stderr; a message that cannot be written is lost."""
+def one_line(text: str) -> str:
+    r"""Join lines, and escape characters that a terminal would obey.
+
+    >>> one_line("two \n  lines, \x1b[1mbold")
+    'two lines, \\x1b[1mbold'
+    """
+    joined = " ".join(line.strip() for line in text.splitlines())
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in joined)
+
+
+def print_error(*lines: str) -> None:
+    """Write ``boostne: line`` to stderr, and further lines below; what cannot be written is lost."""
     if sys.stderr is None:
         return
     try:
-        sys.stderr.write(f"boostne: {message}\n")
+        sys.stderr.write("".join(["boostne: ", *(f"{one_line(line)}\n" for line in lines)]))
         sys.stderr.flush()
     except OSError:
         _discard(2)

@@ -33,8 +33,8 @@ class _PrivateWorker(Worker):
 def local_cluster(workers: int) -> Iterator[Client]:
     """Start workers as processes on this machine, with one thread each; yields a client of their scheduler.
 
-    A process that can send a message to a Dask process can run code in it. These listen on the loopback interface only,
-    and reject connections without the certificate of this cluster, which exists only in the memory of its processes.
+    Any process that can send messages to a Dask process can run code in it. These listen on the loopback interface
+    only, and reject connections without the certificate of this cluster, which is in the memory of its processes.
     """
     check_memory(workers * WORKER_BYTES, f"starting {workers:,} workers on this machine", "Start fewer workers.")
     security = _temporary_security()
