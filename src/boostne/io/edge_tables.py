@@ -1,6 +1,5 @@
 """Reading tables of edges from Parquet files."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -21,7 +20,6 @@ def read_edge_table(
     **options: Unpack[EdgeOptions],
 ) -> Graph:
     """Read a Parquet table with one edge per row; ids keep the type of their columns."""
-    import pyarrow as pa
     from pyarrow.parquet import ParquetFile
 
     with open_seekable(path, budget) as stream:
@@ -31,10 +29,7 @@ def read_edge_table(
         _check_types(schema, columns)
         # Text that is stored once in the file stays so until its size is known.
         file = ParquetFile(stream, read_dictionary=[name for name in names if _is_text(schema.field(name).type)])
-        n_rows = file.metadata.num_rows
-        budget.check_table(n_rows, 0, weighted=columns.weight is not None)
-        table = pa.concat_tables(_row_groups(file, names, budget)) if n_rows else file.read(columns=names)
-    budget.check_table(n_rows, sum(map(_text_bytes, table.columns)), weighted=columns.weight is not None)
+        table = _read_columns(file, names, budget, weighted=columns.weight is not None)
     return as_graph(table, source=columns.source, target=columns.target, weight=columns.weight or False, **options)
 
 
@@ -64,12 +59,21 @@ def _is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _row_groups(file: Any, names: list[str], budget: ReadingBudget) -> Iterator[Any]:
-    """Yield some columns of each group of rows."""
-    for number in range(file.metadata.num_row_groups):
-        # Of all columns: asking for the size of one ends the process if the statistics of a column are damaged.
-        budget.check(2 * file.metadata.row_group(number).total_byte_size, f"row group {number}")
-        yield file.read_row_group(number, columns=names)
+def _read_columns(file: Any, names: list[str], budget: ReadingBudget, *, weighted: bool) -> Any:
+    import pyarrow as pa
+
+    metadata = file.metadata
+    groups = range(metadata.num_row_groups)
+    # Not the sizes of columns: PyArrow 26 aborts if the statistics of a damaged file are inconsistent.
+    n_bytes = sum(metadata.row_group(i).total_byte_size for i in groups) * len(names) // len(file.schema_arrow.names)
+    budget.check_table(metadata.num_rows, n_bytes, weighted=weighted)
+    tables = [pa.schema([file.schema_arrow.field(name) for name in names]).empty_table()]
+    text_bytes = 0
+    for i in groups:
+        tables.append(file.read_row_group(i, columns=names))
+        text_bytes += sum(map(_text_bytes, tables[-1].columns))
+        budget.check_table(metadata.num_rows, text_bytes, weighted=weighted)
+    return pa.concat_tables(tables)
 
 
 def _text_bytes(column: Any) -> int:

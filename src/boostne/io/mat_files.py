@@ -14,9 +14,11 @@ import numpy as np
 from scipy import sparse
 
 from boostne.errors import BoostneError, FileFormatError, ParameterError
+from boostne.io.files import open_binary
 from boostne.io.reading_budget import ReadingBudget
 from boostne.sparse_structure import find_structure_error
 
+_HDF5 = 2  # major version of MATLAB 7.3 files
 _PARSER = Path(__file__).with_name("mat_parser.py")
 
 
@@ -83,10 +85,6 @@ class MatFile:
             )
         answer: dict[str, Any] = json.loads(line)
         match answer.get("error"):
-            case "version":
-                raise FileFormatError(
-                    f"{self._path}: MATLAB 7.3 files (HDF5) are not supported: save it with save(…, '-v7')"
-                )
             case "memory":
                 raise self._budget.exceeded()
             case "format":
@@ -101,7 +99,7 @@ class MatFile:
 @contextmanager
 def open_mat(path: Path, budget: ReadingBudget) -> Iterator[MatFile]:
     """Open a MATLAB file; the process that parses it is stopped at the end."""
-    path.open("rb").close()  # raises for a missing file
+    _check_version(path)
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # its threads take address space
     with TemporaryDirectory() as folder, (Path(folder) / "errors").open("w") as errors:
         process = subprocess.Popen(  # noqa: S603 (a script of this package)
@@ -118,6 +116,16 @@ def open_mat(path: Path, budget: ReadingBudget) -> Iterator[MatFile]:
                 yield MatFile(path, process, Path(folder), budget)
             finally:
                 process.kill()
+
+
+def _check_version(path: Path) -> None:
+    """Raise an error for files that are no MATLAB files, without starting a process."""
+    from scipy.io.matlab import matfile_version
+
+    with open_binary(path) as stream:
+        version, _ = matfile_version(stream)
+    if version == _HDF5:
+        raise FileFormatError(f"{path}: MATLAB 7.3 files (HDF5) are not supported: save it with save(…, '-v7')")
 
 
 def _interpreter() -> str:

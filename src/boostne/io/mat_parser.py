@@ -25,8 +25,6 @@ def main() -> None:
         _serve(request)
     except MemoryError as error:
         _answer(error="memory", reason=str(error))
-    except NotImplementedError:
-        _answer(error="version", reason="")
     except Exception as error:  # SciPy raises anything
         _answer(error="format", reason=str(error).strip().split("\n")[0] or type(error).__name__)
 
@@ -40,7 +38,7 @@ def _serve(request: dict[str, Any]) -> None:
         _limit_memory(request["memory"])
     file = request["file"]
     with (gzip.open if file.lower().endswith(".gz") else open)(file, "rb") as stream:
-        variables = {name: (shape, kind == "sparse") for name, shape, kind in whosmat(stream)}
+        variables = {name: (shape, kind == "sparse") for name, shape, kind in whosmat(stream) if name[:2] != "__"}
         _answer(variables=variables)
         line = sys.stdin.readline()
         if not line:  # the parent found no variable to load

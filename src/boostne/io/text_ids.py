@@ -78,11 +78,9 @@ class TextIdColumns:
         widest = pc.max(pc.utf8_length(dictionary)).as_py() or 0
         budget.check_text_ids(len(dictionary), dictionary.nbytes, widest, len(merged))
         del dictionary
-        encoded = encode_text_ids(
+        return encode_text_ids(
             *(pa.chunked_array(merged.chunks[start:end], merged.type) for start, end in pairwise(ends))
         )
-        pa.default_memory_pool().release_unused()
-        return encoded
 
 
 def _as_integers(texts: Any) -> Any:
