@@ -109,9 +109,8 @@ def listening(processes):
 def answer(port, request):
     """Return the answer of a port on the loopback interface, over TCP."""
     with socket.create_connection(("127.0.0.1", port), timeout=60) as plain:
-        plain.sendall(request)
-        plain.shutdown(socket.SHUT_WR)
         try:
+            plain.sendall(request)
             return plain.recv(1024)
         except ConnectionError:
             return b""
