@@ -10,6 +10,9 @@ BROWSER := $(VENV)/.browser
 PACKAGE := .[dask,io,report,viz]
 NATIVE := $(wildcard $(addprefix src/boostne/kernels/native/*.,cpp h inl))
 
+TOO_OLD := boostne needs Python 3.11 or newer, but $(PYTHON) is %d.%d: pass another one, as in make PYTHON=python3.11
+CHECK_PYTHON = $(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(v < (3, 11) and "$(TOO_OLD)" % v)'
+
 .PHONY: demo test quick lint types format bench bench-scale fuzz results clean test-oldest dist sanitize FORCE
 
 # An editable install maps each module to its file when it is installed: reinstall if a module was added, moved or
@@ -20,7 +23,7 @@ $(MODULES): FORCE
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 $(SETUP): pyproject.toml CMakeLists.txt $(NATIVE) $(MODULES)
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	test -x $(BIN)/python || { $(CHECK_PYTHON) && $(PYTHON) -m venv $(VENV); }
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=24"
 	$(BIN)/python -m pip install --quiet --editable "$(PACKAGE)"
 	touch $@
@@ -49,6 +52,10 @@ test: lint types $(BROWSER)
 # The tests that take little time, without coverage.
 quick: $(TEST_SETUP)
 	$(BIN)/python $(PYTEST) -m "not slow"
+
+# The tests of the kernels with AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer.
+sanitize: $(TEST_SETUP)
+	scripts/sanitize
 
 lint: $(TEST_SETUP)
 	$(BIN)/ruff check .

@@ -21,7 +21,7 @@ NAMES = (
     "skipgram",
     "baselines",
 )
-ON_DEMAND = ("scale", "cluster", "gpu")  # take long, or need special hardware
+ON_DEMAND = ("scale", "cluster", "gpu", "address_space")  # take long, or need special hardware or systems
 
 
 def main() -> None:

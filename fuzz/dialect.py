@@ -8,6 +8,7 @@ from boostne.interop import ENDPOINT_COLUMNS
 from fuzz.expectation import ExpectedGraph, expected_graph, merging_options, parse_ids
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NODE_COLUMNS = ("node", "nodes", "node_id", "id", "__index_level_0__")
 _HEADERS = (*ENDPOINT_COLUMNS, ("node", "label"), ("node", "class"), ("id", "label"), ("id", "class"))
 
 
@@ -96,11 +97,60 @@ def parse_communities(data: bytes, options: dict[str, Any]) -> dict[Any, set[Any
     return found
 
 
+def parse_word2vec(data: bytes, id_type: str) -> tuple[list[Any], list[list[float]]]:
+    """Return the ids and vectors of word2vec text; ValueError if it is invalid."""
+    lines = data.decode().replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    header = re.fullmatch(r"\s*([0-9]+)\s+([0-9]+)\s*", lines[0])
+    rows = [line.split(" ") for line in lines[1:] if line] if header else [line.split(" ") for line in lines if line]
+    if "\t" in data.decode() or any("%" in row[0] or row[-1] == "" for row in rows):
+        raise UndocumentedError("tabs, percent signs or spaces at the end of a line")
+    if header and (len(rows) != int(header[1]) or any(len(row) - 1 != int(header[2]) for row in rows)):
+        raise ValueError("not the announced size")
+    return _typed_ids([row[0] for row in rows], id_type), [[_parse_number(text) for text in row[1:]] for row in rows]
+
+
+def parse_vector_table(data: bytes, id_type: str) -> tuple[list[Any], list[list[float]]]:
+    """Return the ids and vectors of a CSV file; ValueError if it is invalid."""
+    text = data.removeprefix(b"\xef\xbb\xbf").decode().replace("\r\n", "\n")
+    if "\r" in text or text.startswith("\n"):
+        raise UndocumentedError("other ends of lines, or an empty first line")
+    lines = [line for line in text.split("\n") if line]
+    delimiter = max(",;\t", key=lines[0].count)
+    rows = [_fields(line, delimiter) for line in lines]
+    if rows[0][0].lower() in ("", *_NODE_COLUMNS) or not all(map(_is_number, rows[0][1:])):
+        lower = [name.lower() for name in rows.pop(0)]
+        position = next((lower.index(name) for name in _NODE_COLUMNS if name in lower), 0)
+    elif [float(field) for field in rows[0][1:]] in (list(range(len(rows[0]) - 1)), list(range(1, len(rows[0])))):
+        raise UndocumentedError("a vector 1, 2, 3 or a header")
+    else:
+        position = 0
+    if any('"' in line for line in lines) or any(field != field.strip() for line in lines for field in line.split(",")):
+        raise UndocumentedError("quotes, or white space around fields")
+    if any(len(row) != len(rows[0]) for row in rows):
+        raise ValueError("rows of different lengths")
+    ids = _typed_ids([row.pop(position) for row in rows], id_type)
+    return ids, [[_parse_number(field) for field in row] for row in rows]
+
+
+def _typed_ids(texts: list[str], id_type: str) -> list[Any]:
+    if id_type == "auto":
+        ids = parse_ids(texts)
+        return [ids[text] for text in texts]
+    return [int(text) for text in texts] if id_type == "int" else texts
+
+
+def _parse_number(text: str) -> float:
+    if not _NUMBER.fullmatch(text):
+        raise ValueError(f"invalid number {text!r}")
+    return float(text)
+
+
 def parse_weight(text: str) -> float:
     """Return a weight; ValueError if it is not a finite number >= 0."""
-    if not _NUMBER.fullmatch(text) or not 0 <= float(text) < float("inf"):
+    weight = _parse_number(text)
+    if not 0 <= weight < float("inf"):
         raise ValueError(f"invalid weight {text!r}")
-    return float(text)
+    return weight
 
 
 def has_header(rows: list[list[str]]) -> bool:

@@ -68,6 +68,9 @@ class Runner:
             finally:
                 for worker in workers:
                     worker.close()
+            for worker in workers:
+                if worker.error is not None:
+                    raise worker.error
 
 
 class _Worker:
@@ -85,12 +88,16 @@ class _Worker:
         self._busy_since: float | None = None
         self._hanging = False
         self._closed = False
+        self.error: Exception | None = None  # of the thread that talks to the process
 
     def serve(self, schedule: Schedule, record: Record) -> None:
         """Execute batches until the schedule ends."""
-        while not self._closed and (batch := schedule.next()) is not None:
-            for number, report, seconds in self._execute(batch):
-                record(batch.target, number, report, seconds)
+        try:
+            while not self._closed and (batch := schedule.next()) is not None:
+                for number, report, seconds in self._execute(batch):
+                    record(batch.target, number, report, seconds)
+        except Exception as error:
+            self.error = error
         self.close()
 
     def kill_if_hanging(self, limit: float) -> None:

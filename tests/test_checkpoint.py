@@ -317,7 +317,7 @@ class TestErrors:
     def test_a_changed_manifest(self, tmp_path):
         CheckpointFolder(tmp_path, RUN)
         path = tmp_path / MANIFEST
-        path.write_text(path.read_text().replace("abc", "abd"))
+        path.write_text(path.read_text().replace("abc", "xyz"))
         with pytest.raises(CheckpointError, match="is damaged"):
             CheckpointFolder(tmp_path, RUN)
 

@@ -64,6 +64,8 @@ class TestNpz:
             ({"nodes": np.array([b"a", b"b"])}, "'nodes' must contain integers or strings"),
             ({"nodes": np.zeros(2, [("a", "i4")])}, "'nodes' must contain integers or strings"),
             ({"nodes": np.array([1.0, 2.0])}, "'nodes' must contain integers or strings"),
+            ({"nodes": np.array([97, 0x200000], np.uint32).view("<U1")}, "0x200000 is not a Unicode character"),
+            ({"nodes": np.array([97, 0x200000], ">u4").view(">U1")}, "0x200000 is not a Unicode character"),
             ({"nodes": np.array(3)}, "one-dimensional"),
             ({"nodes": np.array([1, 1])}, "got 1 more than once"),
             ({"nodes": np.arange(3)}, "same length, got 3 and 2"),
@@ -73,9 +75,9 @@ class TestNpz:
             ({"vectors": np.array([[1], [None]])}, "allow_pickle"),
             ({"vectors": np.array([[1, 2], [3, np.inf]])}, "NaN or infinity in the vector of node 1"),
             ({"levels": np.array("x")}, "levels must be positive integers"),
-            ({"levels": np.array([[2]])}, "levels must be positive integers"),
+            ({"levels": np.array([[1], [1]])}, r"levels must be positive integers .* got \[\[1\], \[1\]\]"),
             ({"levels": np.array([2**63, 2**63, 2], np.uint64)}, "levels must be positive integers"),
-            ({"levels": np.ones(10_000, np.int64)}, r"sum to the 2 columns, got array\(\[1, "),
+            ({"levels": np.ones(10_000, np.int64)}, r"sum to the 2 columns, got \[1, 1, "),
         ],
     )
     def test_wrong_arrays(self, tmp_path, arrays, message):
@@ -90,6 +92,11 @@ class TestNpz:
         (tmp_path / "e.npz").write_bytes(content)
         check_error(tmp_path / "e.npz", "announces 4,000,000,000 bytes, more than the file can contain")
 
+    def test_names_with_line_breaks(self, tmp_path):
+        with zipfile.ZipFile(tmp_path / "e.npz", "w") as file:
+            file.writestr("no\nnodes.npy", b"")
+        check_error(tmp_path / "e.npz", "the array 'nodes' is missing; it contains no nodes")
+
     def test_compressed_files_are_read(self, tmp_path):
         np.savez_compressed(tmp_path / "e.npz", **VALID)
         np.testing.assert_array_equal(read_embedding(tmp_path / "e.npz").vectors, np.eye(2))
@@ -100,6 +107,11 @@ class TestNpz:
         with zipfile.ZipFile(tmp_path / "e.npz", "w", zipfile.ZIP_LZMA) as file:
             file.writestr("nodes.npy", array.getvalue())
         check_error(tmp_path / "e.npz", "is compressed by method 14, which NumPy does not write")
+
+    @pytest.mark.parametrize("kind", ["<U2", ">U2"])
+    def test_strings_in_any_byte_order_are_read(self, tmp_path, kind):
+        np.savez(tmp_path / "e.npz", nodes=np.array(["\U0010ffff", "é"], kind), vectors=np.eye(2))
+        assert read_embedding(tmp_path / "e.npz").nodes.tolist() == ["\U0010ffff", "é"]
 
     def test_a_fortran_array_is_read(self, tmp_path):
         vectors = np.arange(6.0).reshape(2, 3)

@@ -1,5 +1,6 @@
 """Damaged and hostile files of graphs and labels: one line that names the file, and never a crash."""
 
+import base64
 import gzip
 import io
 import logging
@@ -7,6 +8,7 @@ import multiprocessing.spawn
 import subprocess
 import sys
 import zipfile
+import zlib
 from datetime import datetime
 from decimal import Decimal
 
@@ -19,7 +21,7 @@ from scipy.io import savemat
 from tests.graphs import edges
 
 from boostne.errors import BoostneError, FileFormatError, GraphError, MemoryLimitError
-from boostne.io import read_graph, read_labels
+from boostne.io import mat_files, read_graph, read_labels
 
 MATRIX = sparse.csc_array(np.array([[0, 2.0, 1.0], [2.0, 0, 0], [1.0, 0, 0]]))
 GRAPHML = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="undirected">{}</graph></graphml>'
@@ -166,11 +168,14 @@ class TestMat:
         path = write("g.mat", damaged)
         refused(path, "cannot be read as mat")
 
-    def test_a_crash_names_the_cause(self, write, content):
+    def test_a_crash_names_the_cause(self, write, content, monkeypatch):
+        monkeypatch.setattr(mat_files, "_PARSER", write("parser.py", "import os; os.abort()"))
+        refused(write("g.mat", content), r"the file is damaged \(SciPy's parser crashed with code -?\d+")
+
+    def test_damage_of_another_variable_has_no_effect(self, write, content):
         damaged = bytearray(content)
         damaged[177] ^= 1 << 7
-        refused(write("g.mat", damaged), r"the file is damaged \(SciPy's parser crashed with code -?\d+")
-        assert read_labels(write("g.mat", damaged)).n_nodes == 3  # the other variable is not read
+        assert read_labels(write("g.mat", damaged)).n_nodes == 3
 
     @pytest.mark.parametrize("content", [b"", b"x", b"MATLAB 5.0 MAT-file", b"\0" * 200, b"\xff" * 200])
     def test_other_content_is_an_error(self, write, content):
@@ -442,3 +447,20 @@ def _replace_member(path, name, content):
     with zipfile.ZipFile(path, "w") as file:
         for entry, raw in (members | {name: content}).items():
             file.writestr(entry, raw)
+
+
+# A Parquet file with a damaged histogram in the metadata of its second column: compressed, in base 85.
+DAMAGED_METADATA = (
+    "c-n<i&1%~~5FRUvFvgdZ>>`1nzF4FOr}=9rK?Fv&6NiM>60{+u7g-i^j1#-E5|P~d7CrP4`T%{7K145lh0g9uwbP_@k!E*hzwetL"
+    "q&^1Q%wX$m{Ug&D$X93Z%-)9${S6-MnbNMU0f1J~$qJVkobktu)xmVo+A`Hva8}7m|H(9F73BJMxHxgx_;ddC{qtcVREC&toxK9n"
+    "m`9`dDr5$*dQ&5JdXq+R6V7ZxsZbWCNt~6TT9Zh5e3^_g;F@Jyt^+o!TTKJ3lFoFl@gW~NRrk>VESrj^(!u3b%di~KNOf64rIQk4"
+    "K6WPV6BAhysXY*>6(XuYDe|R4kMpDA{%=T&=z|O|N`3xQ<C;^Yjc(042Ep6&12sPL>&i>9?$JX;AJsZV%+X8m2r<ESB4Zu_y5ex$"
+    "CwwlU9bqzIy1B6L<WcU4;P-@%)b$Ew>~^F`8w+T;E<}pm59gEXu&2r({)vctNdZaPb5W|eI`Ra@ll&9JrP5L1d%-BW8cv2Pm8z$J"
+    "cK=Q-J06qrYe|=&(~j_cAx8XT#7HztzQ14wzU(*ncR%-o-S>AFI|7yz5Wm>-qV!z&J#k-_U-nbZ8_dQmOh4VkSu2{&T49<_^TutQ"
+    "&M&9ejh+3?t<7!Ar7v7P@O%ZJPk;4q*s;hg"
+)
+
+
+def test_damaged_metadata_of_a_parquet_column(write):
+    """Arrow ends the process when it is asked for the metadata of that column."""
+    refused(write("graph.parquet", zlib.decompress(base64.b85decode(DAMAGED_METADATA))), "histogram size mismatch")

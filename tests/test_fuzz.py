@@ -13,7 +13,7 @@ from fuzz.schedule import Batch, Listed
 from fuzz.targets import TARGETS
 
 # Cases of targets that start processes or fit models take longer.
-CASES = {"cli-process": 2, "cli": 60, "checkpoints": 60, "connectivity": 60, "mat": 30, "labels-mat": 30}
+CASES = {"cli-process": 2, "cli": 60, "checkpoints": 60, "connectivity": 60, "mat": 5, "labels-mat": 5}
 NO_LIMIT = 600.0  # seconds: tests do not depend on the load of the machine
 
 
@@ -109,6 +109,11 @@ def test_program(tmp_path, capsys, monkeypatch):
     shown = capsys.readouterr().out
     assert f"python -m fuzz --target {planted('undocumented_exception')} --case 5:7" in shown
     assert "KeyError: 'missing'" in shown
+
+
+def test_a_target_that_cannot_be_loaded_is_an_error(run):
+    with pytest.raises(RuntimeError, match=r"tests\.missing:target cannot be loaded:\n(.*\n)*ModuleNotFoundError"):
+        run("tests.missing:target", 1)
 
 
 def test_time_is_limited(capsys):

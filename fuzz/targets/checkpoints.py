@@ -112,7 +112,9 @@ def _damaged_arrays(rng: Random, data: bytes) -> bytes:
         array = np.load(io.BytesIO(members[name]))
     except (OSError, ValueError, IndexError, zipfile.BadZipFile):  # it was damaged before
         return mutate(rng, data)
-    if rng.random() < 0.5 and array.size and array.dtype.kind in "iuf":
+    if array.dtype.kind not in "iuf":
+        array = np.array(rng.choice(("", "x", "0" * 64)))
+    elif rng.random() < 0.5 and array.size:
         with np.errstate(all="ignore"):
             array.flat[rng.randrange(array.size)] = rng.choice((-1, 0, 1, 2**30, 127))
     else:

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,10 +15,14 @@ import pyarrow.parquet as pq
 from boostne.io import read_embedding, write_embedding
 from fuzz.arrays import npy_bytes
 from fuzz.case import OK, Case, attempt, require
+from fuzz.dialect import UndocumentedError, parse_vector_table, parse_word2vec
 from fuzz.expectation import parse_ids
 from fuzz.generate import make_ids
 from fuzz.mutations import mutate, zip_archive
 from fuzz.oracles import check_embedding
+
+# From the content of a file and the type of its ids to ids and vectors.
+Parser = Callable[[bytes, str], tuple[list[Any], list[list[float]]]]
 
 _TUPLES = [(1, 2), (1, "a"), "x", 7, -1, ("y", (3,)), 2**70]
 _BAD_JSON = (
@@ -120,7 +125,7 @@ def csv(case: Case) -> str:
         content.vectors[:, 0] = 5
         rows = [[row[0], "5.0", *row[2:]] for row in rows]
     data = (rng.choice(("\n", "\r\n")).join(delimiter.join(row) for row in rows) + rng.choice(("", "\n"))).encode()
-    return _read_text(case, "vectors.csv", data, content, levels=header)
+    return _read_text(case, "vectors.csv", data, content, header, parse_vector_table)
 
 
 def word2vec(case: Case) -> str:
@@ -138,7 +143,7 @@ def word2vec(case: Case) -> str:
         rows = zip(names, content.vectors, strict=True)
         data = lines[0].encode() + b"\n" + b"".join(name.encode() + b" " + row.tobytes() for name, row in rows)
         return _read(case, "vectors.txt", data, None)
-    return _read_text(case, rng.choice(("vectors.emb", "vectors.txt")), data, content, levels=None)
+    return _read_text(case, rng.choice(("vectors.emb", "vectors.txt")), data, content, None, parse_word2vec)
 
 
 def parquet(case: Case) -> str:
@@ -160,15 +165,17 @@ def parquet(case: Case) -> str:
     return _read(case, "vectors", None, content if valid else None)
 
 
-def _read_text(case: Case, name: str, data: bytes, content: Content, levels: list[int] | None) -> str:
+def _read_text(case: Case, name: str, data: bytes, content: Content, levels: list[int] | None, parse: Parser) -> str:
     if case.rng.random() < 0.3:
         content.nodes, content.levels = content.text_nodes(), levels or [content.vectors.shape[1]]
         return _read(case, name, data, content)
-    options = {"id_type": case.rng.choice(("auto", "int", "str"))} if case.rng.random() < 0.3 else {}
-    return _read(case, name, mutate(case.rng, data), None, **options)
+    id_type = case.rng.choice(("auto", "auto", "auto", "int", "str"))
+    return _read(case, name, mutate(case.rng, data), None, parse, id_type=id_type)
 
 
-def _read(case: Case, name: str, data: bytes | None, content: Content | None, **options: Any) -> str:
+def _read(
+    case: Case, name: str, data: bytes | None, content: Content | None, parse: Parser | None = None, **options: Any
+) -> str:
     """Read a file; if ``content`` is given, it must be its content. What was read must survive being written."""
     path = case.folder / name
     if data is not None:
@@ -180,11 +187,26 @@ def _read(case: Case, name: str, data: bytes | None, content: Content | None, **
         return outcome
     if content is None:
         check_embedding(embedding)
+        if parse is not None and data is not None:
+            _compare_with_parser(embedding, data, parse, options["id_type"])
     else:
         check_embedding(embedding, content.nodes, content.vectors, content.levels)
         require(embedding.vectors.dtype == content.vectors.dtype, f"vectors of type {embedding.vectors.dtype}")
     _check_round_trip(embedding, case.folder / f"copy{case.rng.choice(('.npz', '.npy', '.parquet'))}")
     return OK
+
+
+def _compare_with_parser(embedding: Any, data: bytes, parse: Parser, id_type: str) -> None:
+    try:
+        nodes, vectors = parse(data, id_type)
+    except UndocumentedError:
+        return
+    except ValueError as error:
+        require(False, f"an invalid file was read without an error: {error!r}")
+    require(embedding.nodes.tolist() == nodes, f"nodes {embedding.nodes.tolist()} instead of {nodes}")
+    wanted = np.asarray(vectors, np.float32).reshape(len(nodes), -1 if nodes else embedding.dimensions)
+    same = wanted.shape == embedding.vectors.shape and np.allclose(embedding.vectors, wanted, rtol=1e-6, atol=0)
+    require(same, f"vectors {embedding.vectors.tolist()} instead of {vectors}")
 
 
 def _check_round_trip(embedding: Any, path: Path) -> None:

@@ -226,9 +226,8 @@ def _as_levels(levels: Sequence[int] | NDArray[Any] | None, dimensions: int) -> 
     # Each is compared first, since a sum could overflow.
     within = widths.ndim == 1 and widths.dtype.kind in "iu" and ((widths >= 1) & (widths <= dimensions)).all()
     if not within or widths.sum() != dimensions:
-        raise ParameterError(
-            f"levels must be positive integers that sum to the {dimensions} columns, got {reprlib.repr(levels)}"
-        )
+        found = reprlib.repr(levels.tolist() if isinstance(levels, np.ndarray) else levels)
+        raise ParameterError(f"levels must be positive integers that sum to the {dimensions} columns, got {found}")
     return widths.astype(np.int64)
 
 

@@ -36,6 +36,8 @@ def as_ids(values: Any) -> NDArray[Any]:
     >>> as_ids([1, "a", (0, 2)])
     array([1, 'a', (0, 2)], dtype=object)
     """
+    if np.ma.is_masked(values):
+        raise GraphError(f"the node id at position {np.argmax(values.mask)} is masked: remove that row")
     array = np.asarray(values) if hasattr(values, "__array__") else _object_array(values)
     if array.ndim != 1:
         raise GraphError(f"node ids must be one-dimensional, got an array of shape {array.shape}")
@@ -179,13 +181,13 @@ def _from_objects(array: NDArray[Any]) -> NDArray[Any]:
             return array
     if all(issubclass(kind, str) for kind in kinds):
         return _from_strings(array)
-    missing = [k for k, item in enumerate(array) if item is None or item != item]  # noqa: PLR0124 (NaN)
-    if missing:
-        raise GraphError(f"the node id at position {missing[0]} is missing ({array[missing[0]]}): remove that row")
-    try:
+    try:  # first: arrays cannot be compared below
         set(array)
     except TypeError as error:
         raise GraphError(f"node ids must be hashable ({error}): use integers, strings or tuples") from None
+    missing = [k for k, item in enumerate(array) if item is None or item != item]  # noqa: PLR0124 (NaN)
+    if missing:
+        raise GraphError(f"the node id at position {missing[0]} is missing ({array[missing[0]]}): remove that row")
     return array
 
 

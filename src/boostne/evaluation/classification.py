@@ -16,6 +16,7 @@ from warnings import warn
 import numpy as np
 from numpy.typing import NDArray
 
+from boostne.address_space import affordable_threads
 from boostne.embedding import Embedding
 from boostne.errors import ParameterError
 from boostne.evaluation.checksum import embedding_sha256, labels_sha256
@@ -26,6 +27,7 @@ from boostne.node_ids import encode_ids, format_ids, lookup_ids
 from boostne.validation import check_integer, check_number
 
 MIN_CLASSES = 2
+LARGEST_C = 1e50  # liblinear does not end if the objective overflows
 _PAIR = 2
 
 
@@ -240,12 +242,13 @@ def _check_parameters(
     if rule not in RULES:
         raise ParameterError(f"rule must be 'top-k' or 'threshold', got {rule!r}")
     check_integer("repeats", repeats, 1)
-    check_integer("seed", seed, 0)
-    check_number("C", C, 0, strict=True)
+    check_integer("seed", seed, 0, maximum=None)
+    if check_number("C", C, 0, strict=True) > LARGEST_C:
+        raise ParameterError(f"C must be at most {LARGEST_C:g}; got {C:g}")
     check_threads(threads)
     return ratios
 
 
 def check_threads(threads: int | None) -> int:
     """Return the number of threads; None means all cores."""
-    return available_threads() if threads is None else check_integer("threads", threads, 1)
+    return affordable_threads(available_threads() if threads is None else check_integer("threads", threads, 1))

@@ -61,6 +61,7 @@ class Job:
         """Choose the form of X, load it into an engine, and return it."""
         form = self._stored_form() or self._plan(engine)
         engine.load(self._stored_matrix(form) or self._source(form), self.progress)
+        self.matrix.check_norm(engine.nnz, engine.norm2, self.reordered.graph, self.work.dtype)
         if self.checkpoint is not None:
             self.checkpoint.save_form(form)
         return form

@@ -5,6 +5,7 @@ tokenize.TokenError to NotImplementedError. Here the announced size is compared 
 are never unpickled, and every error is a FileFormatError that names the file.
 """
 
+import sys
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -61,9 +62,8 @@ class ArrayArchive:
 
     def _entry(self, name: str) -> zipfile.ZipInfo:
         if name not in self.names:
-            raise FileFormatError(
-                f"{self._path}: the array {name!r} is missing; it contains {', '.join(self.names) or 'none'}"
-            )
+            found = " ".join(", ".join(self.names).split()) or "none"  # names can contain line breaks
+            raise FileFormatError(f"{self._path}: the array {name!r} is missing; it contains {found}")
         return self._file.getinfo(f"{name}.npy")
 
     def _check_entry(self, name: str, entry: zipfile.ZipInfo) -> None:
@@ -106,6 +106,8 @@ def read_array(stream: IO[bytes], size: int, name: str) -> NDArray[Any]:
     check_memory(needed, f"reading {name}", "Close other programs or use a machine with more memory.")
     array = np.empty(shape, dtype, order="F" if fortran_order else "C")
     _fill(array.T if fortran_order else array, stream, name)
+    if dtype.kind == "U" and array.size:
+        _check_code_points(array, name)
     return array
 
 
@@ -120,6 +122,15 @@ def _read_header(stream: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, n
         reason = str(error).split("\n")[0] or type(error).__name__
         raise FileFormatError(f"{name}: invalid header ({reason}); write it again with numpy.save") from error
     return shape, fortran_order, dtype, stream.tell()
+
+
+def _check_code_points(array: NDArray[Any], name: str) -> None:
+    # NumPy makes Python strings of any 32-bit numbers, even of those that are no characters.
+    codes = array.reshape(-1).view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
+    if codes.max() > sys.maxunicode:
+        raise FileFormatError(
+            f"{name}: {codes.max():#x} is not a Unicode character; the file is damaged: write it again"
+        )
 
 
 def _fill(array: NDArray[Any], stream: IO[bytes], name: str) -> None:

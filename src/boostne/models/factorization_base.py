@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from boostne.address_space import affordable_threads
 from boostne.budget import Estimate, Workload, share_done
 from boostne.errors import ParameterError
 from boostne.factorization.boosting import Level, LevelSettings, PassCallback, boost, random_start
@@ -211,5 +212,5 @@ class FactorizationEmbedder(NodeEmbedder):
             components=self.dimensions // self.levels,
             max_iter=self.max_iter,
             dtype=np.dtype(self.dtype),
-            threads=self.threads or available_threads(),
+            threads=affordable_threads(self.threads or available_threads()),
         )
