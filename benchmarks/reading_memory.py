@@ -21,6 +21,7 @@ from benchmarks.common import save, show
 from boostne.memory import parse_bytes
 
 LIMITS = ("200MB", "300MB", "500MB", "1GB", "2GB")
+MORE_LIMITS = {"edges.txt": ("830MB", "3.2GB"), "text.parquet": ("600MB", "700MB"), "edges.txt.gz": ("400MB", "600MB")}
 EDGES = 2_000_000
 MANY_EDGES = 20_000_000
 
@@ -72,7 +73,7 @@ def run() -> None:
         for name, write in FILES.items():
             path = Path(folder) / name
             write(path)
-            rows += [measure(path, limit) for limit in LIMITS]
+            rows += [measure(path, limit) for limit in (*LIMITS, *MORE_LIMITS.get(name, ()))]
             path.unlink()
     show("Peak memory of the whole process while reading, and its limit", rows)
     save("reading_memory", rows, within_or_refused=sum(row["kept"] for row in rows), cases=len(rows))

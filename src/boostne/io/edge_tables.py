@@ -9,6 +9,8 @@ from boostne.interop import Columns, EdgeOptions, Weight, as_graph, choose_colum
 from boostne.io.files import open_seekable
 from boostne.io.reading_budget import ReadingBudget
 
+_TEXT_OFFSETS = 16  # bytes per value of a column of text
+
 
 def read_edge_table(
     path: Path,
@@ -84,4 +86,4 @@ def _text_bytes(column: Any) -> int:
     if not pa.types.is_dictionary(column.type) or not _is_text(column.type.value_type):
         return 0
     lengths = [pc.binary_length(chunk.dictionary).take(chunk.indices) for chunk in column.chunks]
-    return sum(pc.sum(chunk.cast(pa.int64())).as_py() or 0 for chunk in lengths)
+    return sum(pc.sum(chunk.cast(pa.int64())).as_py() or 0 for chunk in lengths) + _TEXT_OFFSETS * len(column)

@@ -19,7 +19,6 @@ from boostne.io.text_ids import TextIdColumns
 Column = str | int
 
 _BLOCK = 1 << 22  # bytes parsed at a time
-_BLOCK_WORK = 16  # bytes needed to parse one byte
 _SHORTEST_LINE = 4
 
 
@@ -152,7 +151,7 @@ def _parse(
     header = layout.header
     for block in text.blocks():
         commented += block.commented_rows(layout.width)
-        budget.check_edges(n_edges, weighted=weighted, working=_BLOCK_WORK * len(block.raw))
+        budget.check_edges(n_edges, weighted=weighted, text=block.raw)
         table = _parse_block(block, layout, header)
         n_edges += table.num_rows
         if columns.add(table[str(layout.source)], table[str(layout.target)]):

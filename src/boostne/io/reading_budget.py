@@ -10,6 +10,8 @@ from typing import Any
 from boostne.errors import MemoryLimitError
 from boostne.memory import MemoryBudget, format_bytes
 
+_PARSED_BYTE = 24  # Arrow's working memory for a block of text
+_PARSED_LINE = 50
 _TEXT_EDGE = 145  # parse a line with an edge and build the graph
 _EDGE = 135  # encode the ids of an edge and build the graph
 _WEIGHT = 35  # more for its weight
@@ -18,9 +20,9 @@ _HASHED_ID = 50  # an id in a hash table
 _CODE = 20  # the position of an id, before and after sorting
 _TEXT_ID = 160  # a distinct text id as Arrow and Python strings
 _TEXT_ID_CHARACTER = 12  # twice in a fixed-width array, and its bytes
-_TABLE_EDGE = 200  # as _TEXT_EDGE, with columns of 64-bit integers
-_XML_ELEMENT = 1350  # in an element tree, and as a node or an edge of networkx
-_GML_RECORD = 750
+_TABLE_EDGE = 220  # as _TEXT_EDGE, with columns of 64-bit integers
+_XML_ELEMENT = 1500  # in an element tree, and as a node or an edge of networkx
+_GML_RECORD = 950
 _MATRIX_ENTRY = 50  # copies, a transpose and the checks of an adjacency matrix
 _MATRIX_ROW = 40
 _REMEDY = "Raise the limit, or read the file on a machine with more memory."
@@ -63,12 +65,10 @@ class ReadingBudget:
         """Raise MemoryLimitError unless that number of lines of text, one edge each, can be read."""
         self.check(n_edges * _TEXT_EDGE, f"{n_edges:,} lines")
 
-    def check_edges(self, n_edges: int, n_nodes: int = 0, *, weighted: bool, working: int = 0) -> None:
-        """Raise MemoryLimitError unless a graph can be built from edges that are already in memory.
-
-        ``working`` is memory that is needed before that, in addition.
-        """
-        needed = n_edges * (_EDGE + weighted * _WEIGHT) + n_nodes * _NODE + working
+    def check_edges(self, n_edges: int, n_nodes: int = 0, *, weighted: bool, text: bytes = b"") -> None:
+        """Raise MemoryLimitError unless a graph can be built from edges in memory, after more ``text`` is parsed."""
+        parsing = len(text) * _PARSED_BYTE + text.count(b"\n") * _PARSED_LINE
+        needed = n_edges * (_EDGE + weighted * _WEIGHT) + n_nodes * _NODE + parsing
         self.check(needed, f"{n_edges:,} edges")
 
     def check_dictionary(self, n_ids: int, n_bytes: int) -> None:
@@ -98,6 +98,6 @@ class ReadingBudget:
         self.check(n_labels * _EDGE, f"{n_labels:,} labels")
 
     def check_matrix(self, n_rows: int, n_entries: int, working: int = 0) -> None:
-        """Raise MemoryLimitError unless a graph can be built from a matrix; see :meth:`check_edges` for ``working``."""
+        """Raise MemoryLimitError unless a graph can be built from a matrix; ``working`` is for reading it."""
         needed = n_rows * _MATRIX_ROW + n_entries * _MATRIX_ENTRY + working
         self.check(needed, f"a matrix of {n_rows:,} rows and {n_entries:,} entries")

@@ -29,7 +29,7 @@ class TextIdColumns:
     def add(self, *columns: Any) -> bool:
         """Add a block of each column: Arrow arrays of strings, or lists of them; return whether an id is empty.
 
-        Surrounding white space is ignored.
+        White space around an id is ignored.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -38,22 +38,22 @@ class TextIdColumns:
             column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([pa.array(column, pa.string())])
             for column in columns
         ]
-        numbers = [_as_integers(text) for text in texts] if self._all_integers else []
-        if None in numbers or not self._all_integers:
-            texts = [pc.utf8_trim_whitespace(text) for text in texts]
-            numbers = [_as_integers(text) for text in texts] if self._all_integers else [None]
-        if None not in numbers:
-            for blocks, block in zip(self._blocks, numbers, strict=True):
-                blocks.append(_to_numpy(block))
-            return False
         if self._all_integers:
+            numbers = [_as_integers(text) for text in texts]
+            if None in numbers:
+                numbers = [_as_integers(pc.utf8_trim_whitespace(text)) for text in texts]
+            if None not in numbers:
+                for blocks, block in zip(self._blocks, numbers, strict=True):
+                    blocks.append(_to_numpy(block))
+                return False
             self._blocks = [[_to_dictionary(block) for block in blocks] for blocks in self._blocks]
             self._all_integers = False
         empty = False
         for blocks, text in zip(self._blocks, texts, strict=True):
             encoded = text.dictionary_encode().combine_chunks()
             blocks.append(encoded)
-            empty = empty or bool(pc.any(pc.equal(pc.binary_length(encoded.dictionary), 0)).as_py())
+            lengths = pc.binary_length(pc.utf8_trim_whitespace(encoded.dictionary))
+            empty = empty or pc.min(lengths).as_py() == 0
         return empty
 
     def encode(self, budget: ReadingBudget) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
