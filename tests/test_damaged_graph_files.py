@@ -194,6 +194,10 @@ class TestMat:
         assert read_labels(path, variable="s")[0] == ("text",)
         refused(path, variable="t", error=BoostneError, read=read_labels)
 
+    def test_labels_out_of_the_range_of_integers_stay_floats(self, tmp_path):
+        savemat(tmp_path / "l.mat", {"group": np.array([[1.0], [np.inf], [1e300]])})
+        assert read_labels(tmp_path / "l.mat").classes.tolist() == [1.0, 1e300, np.inf]
+
     def test_gzip_and_other_names_are_read(self, write, content):
         assert edges(read_graph(write("ü #%.mat.gz", gzip.compress(content)))) == {(0, 1): 2, (0, 2): 1}
 

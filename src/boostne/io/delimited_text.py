@@ -202,7 +202,7 @@ def _read_lines(stream: IO[bytes], budget: ReadingBudget, block_bytes: int) -> b
         raw += stream.readline(block_bytes)
     # A line can be of any length.
     while len(raw) > block_bytes and not raw.endswith(b"\n"):
-        budget.check(2 * len(raw) + block_bytes, f"a line of {len(raw):,} bytes")
+        budget.check_so_far(2 * len(raw) + block_bytes, f"{len(raw):,} bytes of a line")
         more = stream.readline(len(raw))
         raw += more
         if not more:

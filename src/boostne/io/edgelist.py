@@ -82,7 +82,7 @@ def read_adjlist(
         counts.append(np.array([len(row) - 1 for row in rows], dtype=np.int64))
         n_edges += int(counts[-1].sum())
         columns.add([row[0] for row in rows], [node for row in rows for node in row[1:]])
-        budget.check_edges(n_edges, weighted=False)
+        budget.check_block(n_edges, block.raw, weighted=False)
     ids, (heads, tails) = columns.encode(budget)
     heads = np.repeat(heads, np.concatenate(counts))
     budget.check_edges(n_edges, len(ids), weighted=False)
@@ -137,8 +137,8 @@ def _column_name(column: Column | None, names: list[str]) -> str | None:
 def _check_size(path: Path, budget: ReadingBudget) -> None:
     """Raise MemoryLimitError if the lines of a file are too many; those of a compressed file are counted later."""
     size = path.stat().st_size if path.is_file() and path.suffix.lower() != ".gz" else 0
-    if not budget.fits_text_edges(size / _SHORTEST_LINE):
-        budget.check_text_edges(count_lines(path))
+    if not budget.fits_lines(size / _SHORTEST_LINE, size):
+        budget.check_lines(count_lines(path), size)
 
 
 def _parse(
@@ -151,7 +151,7 @@ def _parse(
     header = layout.header
     for block in text.blocks():
         commented += block.commented_rows(layout.width)
-        budget.check_edges(n_edges, weighted=weighted, text=block.raw)
+        budget.check_block(n_edges, block.raw, weighted=weighted)
         table = _parse_block(block, layout, header)
         n_edges += table.num_rows
         if columns.add(table[str(layout.source)], table[str(layout.target)]):

@@ -60,7 +60,7 @@ def read_into_memory(path: Path, budget: ReadingBudget) -> BytesIO:
     with open_binary(path) as stream:
         while chunk := stream.read(_CHUNK):
             # A buffer that grows reserves an eighth more than it needs, and may be copied.
-            budget.check(content.tell() // 8 + 2 * _CHUNK, f"more than {content.tell():,} bytes")
+            budget.check_so_far(content.tell() // 8 + 2 * _CHUNK, f"{content.tell():,} bytes")
             content.write(chunk)
     content.seek(0)
     return content

@@ -18,6 +18,7 @@ from boostne.labels import Labels, as_labels
 from boostne.validation import check_choice
 
 _PAIR = 2
+_EXACT = 1 << 53  # doubles represent all integers up to here
 
 
 def read_labels(
@@ -127,7 +128,7 @@ def _read_mat(path: Path, *, variable: str | None, budget: ReadingBudget) -> Lab
 
 def _integers_if_whole(vector: Any) -> Any:
     # MATLAB stores labels 1, 2, 3 as doubles.
-    whole = vector.dtype.kind == "f" and np.array_equal(vector, np.round(vector))
+    whole = vector.dtype.kind == "f" and np.all(abs(vector) <= _EXACT) and np.array_equal(vector, np.round(vector))
     return vector.astype(np.int64) if whole else vector
 
 

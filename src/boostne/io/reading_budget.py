@@ -12,7 +12,8 @@ from boostne.memory import MemoryBudget, format_bytes
 
 _PARSED_BYTE = 24  # Arrow's working memory for a block of text
 _PARSED_LINE = 50
-_TEXT_EDGE = 145  # parse a line with an edge and build the graph
+_PARSER = 120_000_000  # the same for a block of the usual size
+_LINE = 150  # parse an edge and build the graph
 _EDGE = 135  # encode the ids of an edge and build the graph
 _WEIGHT = 35  # more for its weight
 _NODE = 40  # ids and row pointers
@@ -20,7 +21,7 @@ _HASHED_ID = 50  # an id in a hash table
 _CODE = 20  # the position of an id, before and after sorting
 _TEXT_ID = 160  # a distinct text id as Arrow and Python strings
 _TEXT_ID_CHARACTER = 12  # twice in a fixed-width array, and its bytes
-_TABLE_EDGE = 220  # as _TEXT_EDGE, with columns of 64-bit integers
+_TABLE_EDGE = 220  # as _LINE, with columns of 64-bit integers
 _XML_ELEMENT = 1500  # in an element tree, and as a node or an edge of networkx
 _GML_RECORD = 950
 _MATRIX_ENTRY = 50  # copies, a transpose and the checks of an adjacency matrix
@@ -51,25 +52,33 @@ class ReadingBudget:
         """Raise MemoryLimitError unless ``needed`` bytes may be allocated in addition to those in use."""
         MemoryBudget.within(self.memory_limit).check(needed, f"{self.path}: reading {content}", _REMEDY)
 
-    def exceeded(self) -> MemoryLimitError:
+    def check_so_far(self, needed: float, content: str) -> None:
+        """Raise MemoryLimitError if what is known of a file exceeds the budget; its total size is not known yet."""
+        if not MemoryBudget.within(self.memory_limit).fits(needed):
+            raise self.exceeded(f"more than {content}")
+
+    def exceeded(self, content: str = "the file") -> MemoryLimitError:
         """Return the error for a file that exceeds the budget by an unknown amount."""
         left = self.left()
         allowed = "is available" if left is None else f"the {format_bytes(left)} that may be used"
-        return MemoryLimitError(f"{self.path}: reading the file would need more memory than {allowed}. {_REMEDY}")
+        return MemoryLimitError(f"{self.path}: reading {content} would need more memory than {allowed}. {_REMEDY}")
 
-    def fits_text_edges(self, n_edges: float) -> bool:
-        """Return whether that number of lines of text, one edge each, can be read."""
-        return MemoryBudget.within(self.memory_limit).fits(n_edges * _TEXT_EDGE)
+    def fits_lines(self, n_lines: float, n_bytes: int) -> bool:
+        """Return whether lines of text, one edge each, can be read."""
+        return MemoryBudget.within(self.memory_limit).fits(_lines_bytes(n_lines, n_bytes))
 
-    def check_text_edges(self, n_edges: int) -> None:
-        """Raise MemoryLimitError unless that number of lines of text, one edge each, can be read."""
-        self.check(n_edges * _TEXT_EDGE, f"{n_edges:,} lines")
+    def check_lines(self, n_lines: int, n_bytes: int) -> None:
+        """Raise MemoryLimitError unless lines of text, one edge each, can be read."""
+        self.check(_lines_bytes(n_lines, n_bytes), f"{n_lines:,} lines")
 
-    def check_edges(self, n_edges: int, n_nodes: int = 0, *, weighted: bool, text: bytes = b"") -> None:
-        """Raise MemoryLimitError unless a graph can be built from edges in memory, after more ``text`` is parsed."""
-        parsing = len(text) * _PARSED_BYTE + text.count(b"\n") * _PARSED_LINE
-        needed = n_edges * (_EDGE + weighted * _WEIGHT) + n_nodes * _NODE + parsing
-        self.check(needed, f"{n_edges:,} edges")
+    def check_block(self, n_edges: int, block: bytes, *, weighted: bool) -> None:
+        """Raise MemoryLimitError unless a block of text can be parsed, and a graph built from the edges before it."""
+        parsing = len(block) * _PARSED_BYTE + block.count(b"\n") * _PARSED_LINE
+        self.check_so_far(max(n_edges * (_EDGE + weighted * _WEIGHT), parsing), f"{n_edges:,} edges")
+
+    def check_edges(self, n_edges: int, n_nodes: int, *, weighted: bool) -> None:
+        """Raise MemoryLimitError unless a graph can be built from edges in memory."""
+        self.check(n_edges * (_EDGE + weighted * _WEIGHT) + n_nodes * _NODE, f"{n_edges:,} edges")
 
     def check_dictionary(self, n_ids: int, n_bytes: int) -> None:
         """Raise MemoryLimitError unless ids, of which some may be equal, can be merged to a dictionary."""
@@ -87,17 +96,21 @@ class ReadingBudget:
 
     def check_xml(self, n_elements: int, n_bytes: int) -> None:
         """Raise MemoryLimitError unless networkx can read a GraphML file with these elements."""
-        self.check(n_elements * _XML_ELEMENT + n_bytes, f"{n_elements:,} XML elements")
+        self.check_so_far(n_elements * _XML_ELEMENT + n_bytes, f"{n_elements:,} XML elements")
 
     def check_gml(self, n_records: int, n_bytes: int) -> None:
         """Raise MemoryLimitError unless networkx can read a GML file with these records."""
-        self.check(n_records * _GML_RECORD + 4 * n_bytes, f"{n_records:,} GML records")
+        self.check_so_far(n_records * _GML_RECORD + 4 * n_bytes, f"{n_records:,} GML records")
 
     def check_labels(self, n_labels: int) -> None:
         """Raise MemoryLimitError unless labels can be built from pairs of a node and a label."""
-        self.check(n_labels * _EDGE, f"{n_labels:,} labels")
+        self.check_so_far(n_labels * _EDGE, f"{n_labels:,} labels")
 
     def check_matrix(self, n_rows: int, n_entries: int, working: int = 0) -> None:
         """Raise MemoryLimitError unless a graph can be built from a matrix; ``working`` is for reading it."""
         needed = n_rows * _MATRIX_ROW + n_entries * _MATRIX_ENTRY + working
         self.check(needed, f"a matrix of {n_rows:,} rows and {n_entries:,} entries")
+
+
+def _lines_bytes(n_lines: float, n_bytes: int) -> float:
+    return n_lines * _LINE + min(n_bytes * _PARSED_BYTE, _PARSER)
