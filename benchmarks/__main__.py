@@ -14,6 +14,7 @@ NAMES = (
     "push",
     "memory",
     "resume",
+    "damaged_checkpoints",
     "methods",
     "walks",
     "skipgram",

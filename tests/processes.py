@@ -21,7 +21,7 @@ def start_python(*arguments, **options):
     return process
 
 
-def wait_until(condition, process=None, seconds=60):
+def wait_until(condition, process=None, seconds=300):
     """Wait until a condition holds; fail after some time, or if the process that is to bring it about has ended."""
     deadline = time.monotonic() + seconds
     while not condition():

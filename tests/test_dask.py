@@ -1,10 +1,7 @@
 """The Dask engine on real processes: equal to the local engine, and robust to failures of a cluster."""
 
-import os
-import signal
 import socket
 import subprocess
-import time
 from copy import copy
 from pathlib import Path
 
@@ -23,7 +20,7 @@ from boostne.factorization import LevelLost, LocalEngine, random_start
 from boostne.factorization.dask import cluster as dask_cluster
 from boostne.factorization.dask import worker_block
 from boostne.factorization.dask.block_placement import BlockPlacement
-from boostne.factorization.dask.cluster import connect, local_cluster
+from boostne.factorization.dask.cluster import connect
 from boostne.factorization.dask.engine import DaskEngine
 from boostne.factorization.dask.factor_store import ClientFactorStore, FileFactorStore
 from boostne.factorization.dask.partition import block_ranges, even_cuts
@@ -120,7 +117,7 @@ class TestEqualToTheLocalEngine:
 
     def test_residual_in_column_blocks(self, client):
         graph = planted_partition(COLUMN_BLOCKED_FROM + 1000, communities=200, mean_degree=4, seed=1).graph
-        small = {"approximation": "push", "max_per_row": 8, "window": 2, "levels": 2, "dimensions": 8, "max_iter": 4}
+        small = {"connectivity": "normalized", "levels": 2, "dimensions": 8, "max_iter": 4}
         expected = local(graph, **small)
         assert_same(on(client, graph, **small), expected)
         assert expected.residual_norms_[-1] < expected.residual_norms_[0]
@@ -279,50 +276,9 @@ class TestParts:
         assert "give --scheduler or --workers, or a file" in capsys.readouterr().err
 
 
-@pytest.mark.slow
-def test_local_cluster():
-    with local_cluster(2) as address:
-        model = on(address, graphs.karate(), dimensions=4, levels=2)
-    assert_same(model, local(graphs.karate(), dimensions=4, levels=2))
-    with pytest.raises(ClusterError, match="no Dask scheduler answers"):
-        connect(address)
-
-
 def ones(n):
     """Return a matrix with several blocks."""
     return sparse.csr_array(np.ones((n, n), "float32"))
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
-def test_interrupt_ends_a_local_cluster(tmp_path):
-    # Sent to the process group, as a terminal does: the workers get it, too.
-    command = ["embed", "karate", "-o", "out.npz", "--workers", "1", "--checkpoint", "run"]
-    endless = ["--dimensions", "4", "--levels", "1", "--tol", "0", "--max-iter", "1000000000"]
-    process = start_python(
-        *("-m", "boostne", *command, *endless),
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        # Written when X is loaded; the first level never ends.
-        wait_until((tmp_path / "run" / "form.json").exists, process)
-        workers = psutil.Process(process.pid).children(recursive=True)
-        assert workers
-        os.killpg(process.pid, signal.SIGINT)
-        output, _ = process.communicate(timeout=60)
-    finally:
-        process.kill()
-        process.wait()
-    assert process.returncode == 130
-    assert "interrupted; finished levels are saved in run" in output
-    assert not (tmp_path / "out.npz").exists()
-    assert "Traceback" not in output
-    psutil.wait_procs(workers, timeout=30)
-    assert not any(worker.is_running() for worker in workers)
 
 
 PARENT = """
@@ -442,10 +398,8 @@ class TestFaults:
                 if progress.detail.startswith("level 2/3"):
                     cluster.scheduler.kill()
 
-            begin = time.monotonic()
             with pytest.raises(ClusterError, match=f"the scheduler at {cluster.address} is gone"):
                 on(client, graph, kill)
-            assert time.monotonic() - begin < 60
 
     def test_a_worker_is_killed_while_levels_are_replayed(self, graph, tmp_path, monkeypatch):
         folder = tmp_path / "run"
@@ -507,15 +461,14 @@ class TestErrors:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("listening", [False, True])
-    def test_no_scheduler_at_an_address(self, graph, listening):
+    def test_no_scheduler_at_an_address(self, graph, listening, monkeypatch):
+        monkeypatch.setattr(dask_cluster, "CONNECT_SECONDS", 1)
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
             if not listening:
                 server.close()
-            begin = time.monotonic()
             with pytest.raises(ClusterError, match=f"no Dask scheduler answers at tcp://127.0.0.1:{port}"):
                 on(f"tcp://127.0.0.1:{port}", graph)
-        assert time.monotonic() - begin < 15
 
     def test_invalid_addresses(self, graph):
         with pytest.raises(ClusterError, match="no Dask scheduler answers at nowhere://1"):

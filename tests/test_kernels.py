@@ -1,6 +1,7 @@
 """Compiled kernels on every instruction set of this machine against the reference kernels, and those against loops."""
 
 import ctypes
+import platform
 import re
 from functools import cache, reduce
 from itertools import pairwise
@@ -58,7 +59,7 @@ def many_shards(monkeypatch):
 
 def random_matrix(n_rows, n_columns, density, seed=0):
     rng = np.random.default_rng(seed)
-    return sparse.random_array((n_rows, n_columns), density=density, rng=rng, format="csr")
+    return sparse.random_array((n_rows, n_columns), density=density, random_state=rng, format="csr")
 
 
 def with_gaps():
@@ -655,6 +656,14 @@ def test_signatures_match_the_sources():
 
 
 class TestGetKernels:
+    @pytest.mark.skipif(
+        platform.machine() != "x86_64" or not Path("/proc/cpuinfo").exists(), reason="needs the flags of an x86 CPU"
+    )
+    def test_the_widest_instruction_set_is_found(self):
+        flags = set(re.search(r"^flags\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)[1].split())
+        sets = {"avx512": {"avx512f", "avx512vl", "fma"}, "avx2": {"avx2", "fma"}, "baseline": set()}
+        assert NATIVE[-1] == next(name for name, needed in sets.items() if needed <= flags)
+
     def test_unknown_name(self):
         with pytest.raises(ParameterError, match=r"kernels must be one of reference, baseline.*got 'mmx'"):
             get_kernels("mmx")

@@ -8,6 +8,11 @@ from boostne.edges import merge_edges
 from boostne.errors import ParameterError
 from boostne.graph import Graph
 from boostne.labels import Labels
+from boostne.memory import check_memory
+
+# Measured peaks of planted_partition.
+BYTES_PER_NODE = 100
+BYTES_PER_EDGE = 140
 
 
 def planted_partition(
@@ -137,4 +142,7 @@ def _check_and_count_edges(n_nodes: int, communities: int, mean_degree: float, m
     for message, failed in problems.items():
         if failed:
             raise ParameterError(message)
-    return round(n_nodes * mean_degree / 2)
+    n_edges = round(n_nodes * mean_degree / 2)
+    purpose = f"generating a graph with {n_nodes:,} nodes and {n_edges:,} edges"
+    check_memory(BYTES_PER_NODE * n_nodes + BYTES_PER_EDGE * n_edges, purpose, "Generate fewer nodes or edges.")
+    return n_edges

@@ -8,6 +8,8 @@ import numpy as np
 
 from boostne.errors import ParameterError
 
+_LARGEST_COUNT = 2**31 - 1  # of anything; products of two counts fit into 64 bits
+
 
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
     """Raise unless ``value`` is one of ``choices``."""
@@ -16,10 +18,12 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
         raise ParameterError(f"{name} must be one of {', '.join(map(repr, accepted))}, got {value!r}")
 
 
-def check_integer(name: str, value: Any, minimum: int) -> int:
-    """Return ``value`` as an int; raise unless it is an integer of at least ``minimum``."""
+def check_integer(name: str, value: Any, minimum: int, maximum: int | None = _LARGEST_COUNT) -> int:
+    """Return ``value`` as an int; raise unless it is an integer from ``minimum`` to ``maximum`` (None: any size)."""
     if not _is_instance(value, Integral) or value < minimum:
         raise ParameterError(f"{name} must be an integer of at least {minimum}; got {value!r}")
+    if maximum is not None and value > maximum:
+        raise ParameterError(f"{name} must be an integer of at most {maximum:,}; got {value!r}")
     return int(value)
 
 
@@ -43,7 +47,7 @@ def check_dtype(name: str, value: Any) -> np.dtype[Any]:
 def seed_from(random_state: Any) -> int:
     """Turn scikit-learn's ``random_state`` (None, an int or a generator) into an integer seed."""
     if _is_instance(random_state, Integral):
-        return check_integer("random_state", random_state, 0)
+        return check_integer("random_state", random_state, 0, maximum=None)
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**32))
     from sklearn.utils import check_random_state

@@ -16,6 +16,7 @@ from boostne.cli.file_options import GRAPH_FILE_OPTIONS, GRAPH_FILE_SECTION
 from boostne.cli.inputs import load_graph
 from boostne.cli.model_options import CLUSTER_OPTIONS, MODEL_OPTIONS, MODEL_SECTIONS
 from boostne.cli.options import RegistryChoice, check_model_options, given
+from boostne.cli.outputs import check_output
 from boostne.cli.screen import describe_embedding, duration, print_pairs
 from boostne.cli.session import session_of
 from boostne.errors import ParameterError
@@ -77,22 +78,21 @@ def embed(ctx: click.Context, /, graph: str, output: str, method: str, **_: Any)
     from boostne.io import write_embedding
 
     check_model_options(ctx)
-    in_parts = _check_output(ctx, output)
+    in_parts = _check_output(ctx, graph, output)
     _check_cluster_options(ctx, in_parts)
     parameters = given(ctx, MODEL_OPTIONS)
     session = session_of(ctx)
-    session.interrupted = "interrupted; nothing was written"
+    session.saved = "nothing was written"
     begin = time.perf_counter()
     with session.screen.progress() as progress:
         progress(Progress("reading", 0, graph))
         network = load_graph(ctx, graph)
         check_direction(network, method)
-        with _cluster(ctx) as address:
-            model = make_estimator(method, parameters, address)
+        with _cluster(ctx) as engine:
+            model = make_estimator(method, parameters, engine)
             if "checkpoint" in parameters:
-                session.interrupted = (
-                    f"interrupted; finished levels are saved in {parameters['checkpoint']}; run the same command "
-                    "again to resume"
+                session.saved = (
+                    f"finished levels are saved in {parameters['checkpoint']}; run the same command again to resume"
                 )
             if in_parts:
                 model.fit_to_parts(network, output, progress=progress)
@@ -101,7 +101,7 @@ def embed(ctx: click.Context, /, graph: str, output: str, method: str, **_: Any)
         if not in_parts:
             progress(Progress("writing", 0, output))
             write_embedding(model.embedding_, output)
-    session.interrupted = "interrupted"
+    session.saved = ""
     if not session.screen.quiet:
         print_pairs(_summary(graph, network, model, output, time.perf_counter() - begin))
 
@@ -152,14 +152,13 @@ def estimate(ctx: click.Context, /, graph: str, method: str, as_json: bool, **_:
         print_pairs(_format_estimate(found))
 
 
-def _check_output(ctx: click.Context, output: str) -> bool:
+def _check_output(ctx: click.Context, graph: str, output: str) -> bool:
     """Check that the output can be written, before any work; return whether it is a folder of parts."""
-    from boostne.io.atomic import check_writable
     from boostne.io.embeddings import known_suffix
 
     if not (output.endswith(("/", os.sep)) or Path(output).is_dir()):
         known_suffix(Path(output))
-        check_writable(output)
+        check_output(output, [graph])
         return False
     if ctx.params["scheduler"] is None and ctx.params["workers"] is None:
         raise ParameterError(
@@ -187,16 +186,21 @@ def _check_cluster_options(ctx: click.Context, in_parts: bool) -> None:
 
 
 @contextmanager
-def _cluster(ctx: click.Context) -> Iterator[str | None]:
-    """Give the address of the Dask scheduler, if one is used; a cluster started here is closed at the end."""
+def _cluster(ctx: click.Context) -> Iterator[Any]:
+    """Give the Dask engine, if one is used: a scheduler's address, or a client of a cluster that ends here."""
     scheduler, workers = ctx.params["scheduler"], ctx.params["workers"]
-    if workers is None:
-        yield scheduler if scheduler is None or "://" in scheduler else f"tcp://{scheduler}"
+    if scheduler is None and workers is None:
+        yield None
         return
-    from boostne.factorization.dask.cluster import local_cluster
+    from boostne.factorization.dask.cluster import local_cluster, silence_logging
 
-    with local_cluster(workers) as address:
-        yield address
+    if not session_of(ctx).debug:
+        silence_logging()
+    if workers is None:
+        yield scheduler if "://" in scheduler else f"tcp://{scheduler}"
+        return
+    with local_cluster(workers) as client:
+        yield client
 
 
 def _summary(name: str, graph: "Graph", model: Any, output: str, seconds: float) -> dict[str, str]:

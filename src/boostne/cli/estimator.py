@@ -32,7 +32,7 @@ def default_of(function: Any, parameter: str) -> Any:
     return None if found is None else found.default
 
 
-def make_estimator(method: str, parameters: Mapping[str, Any], address: str | None = None) -> Any:
+def make_estimator(method: str, parameters: Mapping[str, Any], engine: Any = None) -> Any:
     """Return the estimator of a method.
 
     Parameters
@@ -40,8 +40,8 @@ def make_estimator(method: str, parameters: Mapping[str, Any], address: str | No
     method : str
     parameters : mapping from str to object
         Values of the options that were given, by parameter name: those of the estimator, and those of its matrix.
-    address : str, optional
-        Address of the Dask scheduler to use.
+    engine : str or distributed.Client, optional
+        Dask cluster to use.
     """
     settings = dict(parameters)
     if method in MATRIX_METHODS:
@@ -50,8 +50,8 @@ def make_estimator(method: str, parameters: Mapping[str, Any], address: str | No
         from boostne.factorization.checkpoint import Checkpoint
 
         settings["checkpoint"] = Checkpoint(settings["checkpoint"], keep_matrix=True)
-    if address is not None:
-        settings["engine"] = address
+    if engine is not None:
+        settings["engine"] = engine
     return method_classes()[method](**settings)
 
 

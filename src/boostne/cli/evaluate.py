@@ -19,7 +19,9 @@ from boostne.cli.file_options import (
 )
 from boostne.cli.inputs import load_labels
 from boostne.cli.options import given, numbers, options_of
+from boostne.cli.outputs import check_output
 from boostne.cli.session import session_of
+from boostne.errors import FileFormatError
 from boostne.progress import Progress
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ EVALUATION_OPTIONS = (
     _parameter("--train", numbers, "Percentages of the labeled nodes to train on, each between 0 and 100."),
     _parameter("--repeats", int, "Number of random splits per percentage."),
     _parameter("--seed", int, "Random seed of the splits."),
-    _parameter("-C", float, "Inverse regularization strength of the classifier."),
+    _parameter("-C", float, "Inverse regularization strength of the classifier.", name="C"),
     _parameter("--rule", ["top-k", "threshold"],
                "How labels are predicted, see above; top-k uses the true number of labels of each test node."),
     _parameter("--threads", int, "Number of threads; the scores do not depend on it. By default all cores."),
@@ -88,13 +90,16 @@ def evaluate(
         raise click.UsageError("--json and --csv exclude each other: give one of them.")
     names = _names(embeddings)
     if page is not None:
-        _check_page(page)
+        _check_page(page, [*embeddings, labels])
     session = session_of(ctx)
     results = {}
     with session.screen.progress() as progress:
         progress(Progress("reading", 0, ", ".join(embeddings)))
         options = given(ctx, EMBEDDING_FILE_OPTIONS)
         vectors = {name: read_embedding(path, **options) for name, path in names.items()}
+        for name, embedding in vectors.items():
+            if not len(embedding):
+                raise FileFormatError(f"{names[name]}: no vectors, so there is nothing to score")
         truth = load_labels(ctx, labels)
         for i, (name, embedding) in enumerate(vectors.items()):
             progress(Progress("scoring", i / len(vectors), name))
@@ -120,12 +125,11 @@ def _names(paths: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def _check_page(page: str) -> None:
+def _check_page(page: str, inputs: list[str]) -> None:
     """Check that the page can be written, before anything is scored."""
-    from boostne.io.atomic import check_writable
     from boostne.visualization.extras import require_extras
 
-    check_writable(page)
+    check_output(page, inputs)
     require_extras()
 
 
@@ -151,6 +155,8 @@ def _json(results: Mapping[str, "Evaluation"]) -> dict[str, Any]:
 
 def _csv(results: Mapping[str, "Evaluation"]) -> str:
     """Return the scores of each split; with several embeddings, the first column is their name."""
+    from boostne.io.spreadsheets import escape_formula
+
     if len(results) == 1:
         return next(iter(results.values())).to_csv()
     buffer = io.StringIO()
@@ -159,5 +165,5 @@ def _csv(results: Mapping[str, "Evaluation"]) -> str:
         heads, *rows = csv.reader(io.StringIO(result.to_csv()))
         if i == 0:
             writer.writerow(["embedding", *heads])
-        writer.writerows([name, *row] for row in rows)
+        writer.writerows([escape_formula(name), *row] for row in rows)
     return buffer.getvalue()

@@ -6,6 +6,7 @@ import click
 
 from boostne.cli.command import Command, debug_option, quiet_option
 from boostne.cli.options import at_least, given, options_of
+from boostne.cli.outputs import check_output
 from boostne.cli.screen import print_pairs
 from boostne.cli.session import session_of
 
@@ -40,11 +41,11 @@ GENERATOR_OPTIONS = (
 def generate(ctx: click.Context, /, edges: str, labels: str | None, nodes: int, **_: Any) -> None:
     """Run ``boostne generate``."""
     from boostne.generators import planted_partition
-    from boostne.io.atomic import check_writable
     from boostne.io.writing import write_edges, write_labels
 
-    for path in filter(None, (edges, labels)):
-        check_writable(path)
+    check_output(edges, [])
+    if labels:
+        check_output(labels, [edges])
     data = planted_partition(nodes, **given(ctx, GENERATOR_OPTIONS))
     write_edges(data.graph, edges)
     if labels:

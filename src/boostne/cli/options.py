@@ -122,8 +122,9 @@ def kind_settings(kind: Any) -> dict[str, Any]:
 def options_of(function: str) -> Callable[..., LibraryOption]:
     """Return a shorthand for the options of a library function: flag, kind and help text."""
 
-    def option(flag: str, kind: Any, text: str, **settings: Any) -> LibraryOption:
-        return LibraryOption([flag], function=function, help=text, **kind_settings(kind), **settings)
+    def option(flag: str, kind: Any, text: str, name: str = "", **settings: Any) -> LibraryOption:
+        declarations = [flag, name] if name else [flag]
+        return LibraryOption(declarations, function=function, help=text, **kind_settings(kind), **settings)
 
     return option
 
@@ -164,7 +165,7 @@ def at_least(minimum: int) -> Callable[[click.Context, click.Parameter, int | No
     def check(_: click.Context, option: click.Parameter, value: int | None) -> int | None:
         from boostne.validation import check_integer
 
-        return None if value is None else check_integer(option.opts[0], value, minimum)
+        return None if value is None else check_integer(option.opts[0], value, minimum, maximum=None)
 
     return check
 

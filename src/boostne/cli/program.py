@@ -6,7 +6,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
@@ -20,10 +20,12 @@ from boostne.cli.limited_memory import is_out_of_memory, out_of_memory_message
 from boostne.cli.listings import datasets, methods
 from boostne.cli.reproduce import report, reproduce
 from boostne.cli.session import Session
+from boostne.cli.signals import describe, exit_code
+from boostne.cli.streams import flush_stdout, print_error, stdout_error
 from boostne.errors import BoostneError
 
 # Usage errors exit with 2, which is click's own code.
-OK, FAILURE, MEMORY, INTERRUPTED, BROKEN_PIPE = 0, 1, 3, 130, 141
+OK, FAILURE, MEMORY, BROKEN_PIPE = 0, 1, 3, 141
 
 _COMPLETE = "_BOOSTNE_COMPLETE"
 
@@ -45,6 +47,7 @@ Exit codes:
   2    invalid command line
   3    not enough memory
   130  interrupted by Ctrl-C; no incomplete file is left
+  143  terminated by SIGTERM; no incomplete file is left
 """
 
 
@@ -90,23 +93,18 @@ def run(arguments: Sequence[str]) -> int:
 
         return shell_complete(program, {}, "boostne", _COMPLETE, os.environ[_COMPLETE])
     session = Session()
-    # Characters that the terminal cannot encode are replaced. The stream may be None, or not a text file.
+    # Characters that the terminal cannot encode are replaced. The stream may not be a text file.
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")
     try:
         code = _invoke(arguments, session)
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader closed the pipe. Python flushes stdout again at exit: redirect that to the null device.
-        with suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
+        flush_stdout()
     except (Exception, KeyboardInterrupt) as error:
-        code, message = _code_and_message(error, session)
+        code, message = _code_and_message(_with_file_name(error), session)
         if session.debug:
             traceback.print_exc()
-        click.echo(f"boostne: {message}", err=True)
+        if message:
+            print_error(message, *_hints(error))
     return code
 
 
@@ -123,9 +121,11 @@ def _code_and_message(error: BaseException, session: Session) -> tuple[int, str]
     """Return the exit code and the message of an expected error; raise any other again."""
     match error:
         case KeyboardInterrupt():
-            return INTERRUPTED, session.interrupted
+            return exit_code(error), "; ".join(filter(None, (describe(error), session.saved)))
+        case BrokenPipeError():  # the reader of the standard output ended, such as head
+            return BROKEN_PIPE, ""
         case click.ClickException():
-            code, message = error.exit_code, _usage(error)
+            code, message = error.exit_code, error.format_message()
         case _ if is_out_of_memory(error):
             code, message = MEMORY, out_of_memory_message(error)
         case OSError(filename=file, strerror=str(reason)) if file is not None:
@@ -137,10 +137,20 @@ def _code_and_message(error: BaseException, session: Session) -> tuple[int, str]
     return code, f"error: {message}"
 
 
-def _usage(error: click.ClickException) -> str:
+def _with_file_name(error: BaseException) -> BaseException:
+    """Return an error that names the standard output, if click could not write to it."""
+    if isinstance(error, OSError) and error.filename is None:
+        *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+        if frame.f_code is click.echo.__code__:
+            return stdout_error(error)
+    return error
+
+
+def _hints(error: BaseException) -> list[str]:
+    if not isinstance(error, click.ClickException):
+        return []
     context = getattr(error, "ctx", None)
-    command = context.command_path if context else "boostne"
-    return f"{error.format_message()}\nTry: {command} --help"
+    return [f"Try: {context.command_path if context else 'boostne'} --help"]
 
 
 @contextmanager

@@ -92,9 +92,7 @@ def reproduce(
 
     session = session_of(ctx)
     store = Cache(Path(cache) if cache else default_folder())
-    session.interrupted = (
-        f"interrupted; results so far are cached in {store.folder}; run the same command again to resume"
-    )
+    session.saved = f"results so far are cached in {store.folder}; run the same command again to resume"
     begin = time.perf_counter()
     with _progress(session.screen) as progress:
         found = compute(

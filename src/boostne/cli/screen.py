@@ -1,5 +1,6 @@
 """Notes and progress on stderr, and tables on stdout."""
 
+import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from boostne.cli.streams import one_line, print_error
 from boostne.progress import Progress, ProgressCallback, silent
 
 if TYPE_CHECKING:
@@ -26,11 +28,11 @@ class Screen:
 
     def note(self, kind: str, message: object) -> None:
         """Write ``boostne: kind: message``, above the progress bar if there is one."""
-        line = f"boostne: {kind}: {message}"
+        line = f"{kind}: {message}"
         if self._live is None:
-            click.echo(line, err=True)
+            print_error(line)
         else:
-            self._live.console.print(line, markup=False, highlight=False, soft_wrap=True)
+            self._live.console.print(f"boostne: {one_line(line)}", markup=False, highlight=False, soft_wrap=True)
 
     @contextmanager
     def progress(self) -> Iterator[ProgressCallback]:
@@ -88,12 +90,12 @@ def print_table(heads: list[str], rows: list[list[str]], *, right: tuple[int, ..
         table.add_column(head, justify="right" if i in right else "left", overflow="fold", no_wrap=i == 0)
     for row in rows:
         table.add_row(*row)
+    # Written by click, because rich pads every line and exits with its own code on a broken pipe.
+    text, terminal = io.StringIO(), sys.stdout.isatty()
     # Lines of a file or pipe are not wrapped.
-    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else _UNBOUNDED)
-    # Captured, because rich pads every line and exits with its own code on a broken pipe.
-    with console.capture() as capture:
-        console.print(table)
-    click.echo("\n".join(line.rstrip() for line in capture.get().splitlines() if line.strip()))
+    width = None if terminal else _UNBOUNDED
+    Console(file=text, force_terminal=terminal, width=width, highlight=False, markup=False).print(table)
+    click.echo("\n".join(line.rstrip() for line in text.getvalue().splitlines() if line.strip()))
 
 
 def print_pairs(pairs: dict[str, str]) -> None:

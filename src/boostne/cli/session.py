@@ -17,13 +17,13 @@ class Session:
         Whether errors are printed with their traceback.
     screen : Screen
         Where notes and progress are shown.
-    interrupted : str
-        The message after Ctrl-C.
+    saved : str
+        What is left if the program is interrupted now, for its message.
     """
 
     debug: bool = False
     screen: Screen = field(default_factory=Screen)
-    interrupted: str = "interrupted"
+    saved: str = ""
 
 
 def session_of(ctx: click.Context) -> Session:

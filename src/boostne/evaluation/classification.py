@@ -27,6 +27,7 @@ from boostne.node_ids import encode_ids, format_ids, lookup_ids
 from boostne.validation import check_integer, check_number
 
 MIN_CLASSES = 2
+LARGEST_C = 1e50  # liblinear does not end if the objective overflows
 _PAIR = 2
 
 
@@ -241,8 +242,9 @@ def _check_parameters(
     if rule not in RULES:
         raise ParameterError(f"rule must be 'top-k' or 'threshold', got {rule!r}")
     check_integer("repeats", repeats, 1)
-    check_integer("seed", seed, 0)
-    check_number("C", C, 0, strict=True)
+    check_integer("seed", seed, 0, maximum=None)
+    if check_number("C", C, 0, strict=True) > LARGEST_C:
+        raise ParameterError(f"C must be at most {LARGEST_C:g}; got {C:g}")
     check_threads(threads)
     return ratios
 

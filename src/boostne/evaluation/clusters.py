@@ -67,8 +67,9 @@ def evaluate_clusters(
     from sklearn import preprocessing
     from threadpoolctl import threadpool_limits
 
-    for name, value, minimum in (("repeats", repeats, 1), ("seed", seed, 0), ("starts", starts, 1)):
-        check_integer(name, value, minimum)
+    check_integer("repeats", repeats, 1)
+    check_integer("seed", seed, 0, maximum=None)
+    check_integer("starts", starts, 1)
     n_threads = check_threads(threads)
     given, known = as_embedding(embedding), as_labels(labels)
     task = join(given, known)

@@ -63,7 +63,7 @@ def split_links(graph: Any, *, test: float = 0.2, seed: int = 0) -> LinkSplit:
     >>> edges.shape, non_edges.shape, training.n_components
     ((16, 2), (16, 2), 1)
     """
-    check_integer("seed", seed, 0)
+    check_integer("seed", seed, 0, maximum=None)
     network = undirected(graph)
     count = held_out_count(network, test)
     return split(network, count, np.random.default_rng([seed, 0]))

@@ -102,7 +102,7 @@ def evaluate_links(
     (2,)
     """
     check_integer("repeats", repeats, 1)
-    check_integer("seed", seed, 0)
+    check_integer("seed", seed, 0, maximum=None)
     operators = _check_operators(operator)
     embed = _as_function(method)
     network = undirected(graph)

@@ -95,7 +95,8 @@ class FactorizationEmbedder(NodeEmbedder):
             vectors = np.empty((graph.n_nodes, self.dimensions), self.dtype)
             self.context_ = np.empty_like(vectors)
             self.levels_: list[NDArray[Any]] = []
-            finished = checkpoint.levels(self.levels) if checkpoint is not None else []
+            shape = (graph.n_nodes, job.work.components)
+            finished = checkpoint.levels(self.levels, shape, self.dtype) if checkpoint is not None else []
             for i, level in enumerate(self._boost(engine, job, finished)):  # boost, and store each level
                 if checkpoint is not None and i >= len(finished):
                     checkpoint.save_level(i + 1, level)

@@ -61,7 +61,7 @@ def walk_chunks(
     check_integer("length", length, 1)
     check_number("p", p, 0, strict=True)
     check_number("q", q, 0, strict=True)
-    check_integer("seed", seed, 0)
+    check_integer("seed", seed, 0, maximum=None)
     return _chunks(graph, walks, length, p, q, seed, kernels or get_kernels())
 
 

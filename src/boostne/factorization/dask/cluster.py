@@ -1,12 +1,12 @@
 """A Dask cluster as the engine sees it: its workers, their memory, and its failures."""
 
 import asyncio
-import signal
-import threading
+import logging
+import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -229,50 +229,56 @@ class Cluster:
 def connect(address: str) -> Any:
     """Open a client for a scheduler; raise ClusterError within seconds if none answers."""
     distributed = _import()
+    options = _connection_options(address)
     try:
         # In a separate thread, since a notebook runs an event loop in the main one.
         with ThreadPoolExecutor(1) as thread:
-            thread.submit(lambda: asyncio.run(_try_connection(address))).result()
+            thread.submit(lambda: asyncio.run(_try_connection(address, options))).result()
         return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise ClusterError(
             f"no Dask scheduler answers at {address}; start one with 'dask scheduler' and give the address that "
-            "it prints, such as tcp://10.0.0.1:8786"
+            "it prints, such as tcp://10.0.0.1:8786, or tls://… if it uses TLS"
         ) from error
+    except (TypeError, RuntimeError) as error:  # a protocol that Dask's configuration does not allow, or not support
+        raise ClusterError(f"Dask cannot connect to {address}: {error}") from error
 
 
-async def _try_connection(address: str) -> None:
+async def _try_connection(address: str, options: dict[str, Any]) -> None:
     """Connect and disconnect; a client would wait forever on a port that accepts connections and sends nothing."""
-    distributed = _import()
-    options = distributed.Security().get_connection_args("client")
-    opening = distributed.core.connect(address, timeout=CONNECT_SECONDS, **options)
+    opening = _import().core.connect(address, timeout=CONNECT_SECONDS, **options)
     comm = await asyncio.wait_for(opening, CONNECT_SECONDS)
     comm.abort()
 
 
-@contextmanager
-def local_cluster(workers: int) -> Iterator[str]:
-    """Start workers as processes on this machine, with one thread each; yields the scheduler's address."""
-    distributed = _import()
-    with _children_ignore_interrupts():
-        cluster = distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0", host="127.0.0.1"
-        )
-    with cluster:
-        yield cluster.scheduler_address
-
-
-@contextmanager
-def _children_ignore_interrupts() -> Iterator[None]:
-    """Let new processes ignore Ctrl-C, which a terminal sends to them too: this process ends them."""
-    if threading.current_thread() is not threading.main_thread():  # only it may set signal handlers
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _connection_options(address: str) -> dict[str, Any]:
+    keys = "distributed.comm.tls: ca-file, client.cert and client.key in Dask's configuration"
     try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)  # None: not set by Python
+        options: dict[str, Any] = _import().Security().get_connection_args("client")
+    except (OSError, ValueError) as error:
+        raise ClusterError(f"the TLS certificates cannot be used ({error}); see {keys}") from error
+    if address.startswith("tls://") and options["ssl_context"] is None:
+        raise ClusterError(f"connecting to {address} needs TLS certificates; set {keys}")
+    return options
+
+
+def local_cluster(workers: int) -> AbstractContextManager[Any]:
+    """Start a cluster on this machine; see :func:`boostne.factorization.dask.local_cluster.local_cluster`."""
+    _import()
+    from boostne.factorization.dask import local_cluster as module
+
+    return module.local_cluster(workers)
+
+
+def silence_logging() -> None:
+    """Keep Dask from printing log records, which have tracebacks; our errors say in one line what happened."""
+    _import()
+    for name in ("distributed", "distributed.client", "tornado", "tornado.application", "asyncio"):
+        logger = logging.getLogger(name)
+        logger.addHandler(logging.NullHandler())  # a logger without any handler prints, too
+        for handler in logger.handlers:
+            if isinstance(handler, logging.StreamHandler) and handler.stream is sys.stderr:
+                logger.removeHandler(handler)
 
 
 def _checked_client(client: Any) -> Any:

@@ -1,6 +1,7 @@
 // C interface of the factorization: work is distributed to threads, and results are added in a fixed order.
 
 #include "api.h"
+#include "cpu_features.h"
 #include "isa.h"
 #include "parallel.h"
 #include "row_kernels.h"
@@ -8,15 +9,6 @@
 
 namespace boostne {
 namespace {
-
-int best_isa() {
-#if defined(__x86_64__) || defined(_M_X64)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"))
-    return kAvx512;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return kAvx2;
-#endif
-  return kBaseline;
-}
 
 // Adds the parts, `size` values each, in order.
 void add_parts(const std::vector<double>& parts, int64_t size, double* total) {
