@@ -13,6 +13,7 @@ NAMES = (
     "quality",
     "push",
     "memory",
+    "reading_memory",
     "resume",
     "damaged_checkpoints",
     "methods",
