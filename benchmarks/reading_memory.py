@@ -24,19 +24,44 @@ LIMITS = ("200MB", "300MB", "500MB", "1GB", "2GB")
 EDGES = 2_000_000
 MANY_EDGES = 20_000_000
 
-# Run in a new process, whose peak includes the interpreter and the libraries. The parser of MATLAB files is a child.
+# Run in a new process, whose peak includes the interpreter and the libraries. The parser of MATLAB files is a child,
+# whose memory is added. (ru_maxrss would include that of the process that starts another one.)
 READ = """
-import json, resource, sys
+import json, sys, threading
+from pathlib import Path
 from boostne.errors import MemoryLimitError
 from boostne.io import read_graph, read_labels
+
+def resident(pid):
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096
+    except (OSError, IndexError):
+        return 0
+
+def peak():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) * 1024
+
+def sample():
+    children = Path(f"/proc/self/task/{threading.main_thread().native_id}/children")
+    while not done.wait(0.002):
+        found = children.read_text().split()
+        if found:
+            peaks.append(sum(map(resident, ["self", *found])))
+
 path, limit = sys.argv[1:]
+peaks, done = [0], threading.Event()
+thread = threading.Thread(target=sample)
+base = peak()
+thread.start()
 read = read_labels if "labels" in path else read_graph
 try:
     outcome = repr(read(path, memory_limit=limit))
 except MemoryLimitError as error:
     outcome = str(error)
-peaks = [resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-print(json.dumps({"outcome": outcome, "peak": 1024 * sum(peaks)}))
+done.set()
+thread.join()
+print(json.dumps({"outcome": outcome, "base": base, "peak": max(peak(), *peaks)}))
 """
 
 
@@ -63,6 +88,7 @@ def measure(path: Path, limit: str) -> dict[str, Any]:
         "file": path.name,
         "file_MB": path.stat().st_size / 1e6,
         "limit_MB": bound / 1e6,
+        "before_MB": result["base"] / 1e6,
         "outcome": "refused" if refused else "read",
         "peak_MB": result["peak"] / 1e6,
         "kept": result["peak"] <= bound,

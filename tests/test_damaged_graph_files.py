@@ -67,7 +67,11 @@ class TestNpz:
                 assert edges(read_graph(path)) == {(0, 1): 2, (0, 2): 1}
 
     def test_row_pointers_that_leave_the_arrays_are_refused(self, save):
-        refused(save(indptr=np.array([0, 1_000_000, 0])), "malformed|indptr|index pointer")
+        refused(
+            save(indptr=np.array([0, 1_000_000, 0])),
+            "matrix is malformed: indptr must not decrease",
+            error=BoostneError,
+        )
 
     @pytest.mark.parametrize("name", ["csr", "csc", "bsr"])
     @pytest.mark.parametrize(
@@ -105,7 +109,7 @@ class TestNpz:
         refused(save(name), "is missing|must be one of csr")
 
     def test_coordinates_and_diagonals_are_checked(self, save):
-        refused(save("coo", row=np.array([0, 7]), col=np.array([0, 1])))
+        refused(save("coo", row=np.array([0, 7]), col=np.array([0, 1])), error=BoostneError)
         refused(save("coo", row=np.array([0]), col=np.array([0, 1])))
         refused(save("dia", offsets=np.array([0.5])), "'offsets' must be a vector of integers")
         assert edges(read_graph(save("coo", row=np.array([0, 1]), col=np.array([1, 0])))) == {(0, 1): 1}

@@ -16,7 +16,6 @@ from scipy import sparse
 from boostne.errors import BoostneError, FileFormatError, ParameterError
 from boostne.io.files import open_binary
 from boostne.io.reading_budget import ReadingBudget
-from boostne.sparse_structure import find_structure_error
 
 _HDF5 = 2  # major version of MATLAB 7.3 files
 _PARSER = Path(__file__).with_name("mat_parser.py")
@@ -57,20 +56,16 @@ class MatFile:
         self._process.wait()  # so that its memory is free
         self._budget.check(sum((self._folder / f"{part}.npy").stat().st_size for part in parts), f"{name!r}")
         arrays = {part: np.load(self._folder / f"{part}.npy", allow_pickle=False) for part in parts}
-        if "dense" not in arrays:
-            return self._as_sparse(name, **arrays)
-        dense = arrays["dense"]
-        n_entries = int(np.count_nonzero(dense))
-        self._budget.check_matrix(max(dense.shape, default=0), n_entries, working=2 * dense.nbytes)
-        return dense
-
-    def _as_sparse(self, name: str, data: Any, indices: Any, indptr: Any, shape: Any) -> Any:
-        matrix = sparse.csc_array((data, indices, indptr), shape=tuple(shape.tolist()))
-        problem = find_structure_error(matrix)
-        if problem:
-            raise FileFormatError(f"{self._path}: the sparse matrix {name!r} is malformed: {problem}")
-        self._budget.check_matrix(max(matrix.shape), matrix.nnz)
-        return matrix
+        if "dense" in arrays:
+            value = arrays["dense"]
+            n_entries, working = int(np.count_nonzero(value)), 2 * value.nbytes
+        else:
+            value = sparse.csc_array(
+                (arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(arrays["shape"].tolist())
+            )
+            n_entries, working = value.nnz, 0
+        self._budget.check_matrix(max(value.shape, default=0), n_entries, working=working)
+        return value
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
         """Send a request to the parser and return its answer."""

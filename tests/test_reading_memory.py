@@ -1,0 +1,91 @@
+"""Limits on the memory of reading files; ``python -m benchmarks reading_memory`` measures whether they are kept."""
+
+import gzip
+import re
+
+import networkx as nx
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from scipy import sparse
+from scipy.io import mmwrite, savemat
+
+from boostne.cli.program import run
+from boostne.errors import MemoryLimitError, ParameterError
+from boostne.io import read_graph, read_labels
+from boostne.memory import resident_memory
+
+N_EDGES = 200_000
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    u, v = np.random.default_rng(0).integers(0, N_EDGES // 4, (2, N_EDGES))
+    lines = "".join(f"{i} {j}\n" for i, j in zip(u, v, strict=True))
+    matrix = sparse.coo_array((np.ones(N_EDGES), (u, v)), shape=(N_EDGES // 4, N_EDGES // 4)).tocsc()
+    for name in ("g.txt", "labels.txt", "labels.cmty", "g.adjlist"):
+        (folder / name).write_text(lines)
+    (folder / "names.csv").write_text(re.sub(r"(\d+) (\d+)\n", r"user\1,user\2\n", lines))
+    (folder / "g.txt.gz").write_bytes(gzip.compress(lines.encode(), compresslevel=1))
+    mmwrite(folder / "g.mtx", matrix)
+    savemat(folder / "g.mat", {"A": matrix})
+    sparse.save_npz(folder / "g.npz", matrix)
+    pq.write_table(pa.table({"u": u, "v": v}), folder / "g.parquet")
+    nx.write_graphml_xml(nx.path_graph(10_000), folder / "g.graphml")
+    nx.write_gml(nx.path_graph(10_000), folder / "g.gml")
+    return folder
+
+
+GRAPHS = ["g.txt", "names.csv", "g.txt.gz", "g.adjlist", "g.mtx", "g.npz", "g.mat", "g.parquet", "g.graphml", "g.gml"]
+
+
+@pytest.mark.parametrize("name", [*GRAPHS, "labels.txt", "labels.cmty"])
+def test_a_limit_refuses_large_files(folder, name):
+    path = folder / name
+    read = read_labels if name.startswith("labels") else read_graph
+    with pytest.raises(MemoryLimitError, match=rf"{re.escape(str(path))}: reading .*memory.*Raise the limit"):
+        read(path, memory_limit=resident_memory() + 2_000_000)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_a_limit_does_not_change_the_graph(folder, name):
+    expected = read_graph(folder / name).fingerprint()
+    assert read_graph(folder / name, memory_limit="100GB").fingerprint() == expected
+
+
+def test_the_message_names_a_sufficient_limit(folder):
+    with pytest.raises(MemoryLimitError) as caught:
+        read_graph(folder / "g.txt", memory_limit=resident_memory() + 10_000_000)
+    message = str(caught.value)
+    assert f"reading {N_EDGES:,} lines would need about 29 MB" in message
+    assert re.search(r"The smallest sufficient memory_limit is '\d+MB'", message)
+
+
+@pytest.mark.parametrize("content", [b"1 2\n", b"x", b"# a comment\n", b"1 2 "])
+def test_compressed_files_are_decompressed_only_as_far_as_the_limit_allows(tmp_path, content):
+    path = tmp_path / "bomb.txt.gz"
+    with gzip.open(path, "wb", compresslevel=1) as stream:
+        for _ in range(100):
+            stream.write(content * (1_000_000 // len(content)))
+    limit = resident_memory() + 40_000_000
+    for format_name in ("edgelist", "adjlist", "mtx", "npz", "gml"):
+        if content.startswith(b"#") and format_name in ("edgelist", "adjlist"):
+            continue  # comments are dropped piece by piece
+        with pytest.raises(MemoryLimitError, match=r"bomb.txt.gz"):
+            read_graph(path, format=format_name, memory_limit=limit)
+
+
+def test_invalid_limits_raise(folder):
+    with pytest.raises(ParameterError, match="memory_limit must be a size such as '2GB'"):
+        read_graph(folder / "g.txt", memory_limit="much")
+
+
+def test_the_command_line_limits_reading(folder, tmp_path, capsys):
+    limit = str(resident_memory() + 5_000_000)
+    code = run(["embed", str(folder / "g.txt"), "-o", str(tmp_path / "x.npz"), "--memory", limit])
+    error = capsys.readouterr().err
+    assert code == 3
+    assert error.count("\n") == 1
+    assert "g.txt: reading" in error
