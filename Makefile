@@ -7,9 +7,13 @@ SETUP := $(VENV)/.installed
 TEST_SETUP := $(VENV)/.installed-dev
 MODULES := $(VENV)/.modules
 BROWSER := $(VENV)/.browser
+PACKAGE := .[dask,io,report,viz]
 NATIVE := $(wildcard $(addprefix src/boostne/kernels/native/*.,cpp h inl))
 
-.PHONY: demo test quick lint types format bench bench-scale results clean FORCE
+TOO_OLD := boostne needs Python 3.11 or newer, but $(PYTHON) is %d.%d: pass another one, as in make PYTHON=python3.11
+CHECK_PYTHON = $(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(v < (3, 11) and "$(TOO_OLD)" % v)'
+
+.PHONY: demo test quick lint types format bench bench-scale fuzz results clean test-oldest dist sanitize FORCE
 
 # An editable install maps each module to its file when it is installed: reinstall if a module was added, moved or
 # removed. This file is rewritten only when the list changes.
@@ -19,9 +23,9 @@ $(MODULES): FORCE
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 $(SETUP): pyproject.toml CMakeLists.txt $(NATIVE) $(MODULES)
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	test -x $(BIN)/python || { $(CHECK_PYTHON) && $(PYTHON) -m venv $(VENV); }
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=24"
-	$(BIN)/python -m pip install --quiet --editable ".[dask,io,report,viz]"
+	$(BIN)/python -m pip install --quiet --editable "$(PACKAGE)"
 	touch $@
 
 $(TEST_SETUP): $(SETUP) requirements-dev.txt
@@ -49,6 +53,10 @@ test: lint types $(BROWSER)
 quick: $(TEST_SETUP)
 	$(BIN)/python $(PYTEST) -m "not slow"
 
+# The tests of the kernels with AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer.
+sanitize: $(TEST_SETUP)
+	scripts/sanitize
+
 lint: $(TEST_SETUP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -70,9 +78,35 @@ bench: $(TEST_SETUP)
 bench-scale: $(TEST_SETUP)
 	$(BIN)/python -m benchmarks scale
 
+# Takes an hour on two cores; MINUTES=1 is a quick check. Files of failing cases are kept in fuzz/failures.
+MINUTES ?= 60
+fuzz: $(TEST_SETUP)
+	$(BIN)/python -m fuzz --minutes $(MINUTES)
+
 # Takes hours. Finished parts are cached in the user's cache folder, so an interrupted run can be resumed.
 results: $(SETUP)
 	$(BIN)/boostne reproduce --out results
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage*
+	rm -rf $(OLDEST)
+
+# All tests with the lowest versions of the dependencies that pyproject.toml allows, on the lowest version of Python.
+OLDEST := .venv-oldest
+OLDEST_PYTHON ?= python3.11
+OLDEST_SETUP := $(OLDEST)/.installed
+
+$(OLDEST_SETUP): scripts/oldest_constraints.py pyproject.toml requirements-dev.txt CMakeLists.txt $(NATIVE) $(MODULES)
+	$(OLDEST_PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --upgrade "pip>=25.3"
+	$(OLDEST)/bin/python scripts/oldest_constraints.py > $(OLDEST)/constraints.txt
+	$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/constraints.txt \
+		--build-constraint $(OLDEST)/constraints.txt --editable "$(PACKAGE)" --requirement requirements-dev.txt
+	touch $@
+
+test-oldest: $(OLDEST_SETUP)
+	$(OLDEST)/bin/python $(PYTEST)
+
+# The source distribution and the wheel, checked, installed in an empty environment and tested there.
+dist:
+	PYTHON=$(PYTHON) scripts/dist

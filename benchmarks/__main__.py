@@ -13,13 +13,15 @@ NAMES = (
     "quality",
     "push",
     "memory",
+    "reading_memory",
     "resume",
+    "damaged_checkpoints",
     "methods",
     "walks",
     "skipgram",
     "baselines",
 )
-ON_DEMAND = ("scale", "cluster", "gpu")  # take long, or need special hardware
+ON_DEMAND = ("scale", "cluster", "gpu", "address_space")  # take long, or need special hardware or systems
 
 
 def main() -> None:

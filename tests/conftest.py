@@ -2,6 +2,7 @@
 
 import os
 import signal
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -45,3 +46,20 @@ def one_torch_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture
+def no_space():
+    """Return a context in which no file can grow beyond a size, by default 1 kB, as with a disk quota."""
+    resource = pytest.importorskip("resource", reason="needs a limit on the size of files")
+
+    @contextmanager
+    def limited(size=1000):
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    return limited

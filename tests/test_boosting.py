@@ -116,7 +116,7 @@ def test_the_objective_never_increases_with_one_inner_sweep():
     increases = []
     for seed in range(60):
         rng = np.random.default_rng(seed)
-        X = sparse.random_array((20, 15), density=0.4, rng=rng, format="csr")
+        X = sparse.random_array((20, 15), density=0.4, random_state=rng, format="csr")
         X.data = X.data**8
         for level in run(X, components=6, levels=2, tol=0, max_iter=80, inner_sweeps=1, seed=seed):
             increases.extend(np.diff(level.objective))

@@ -117,7 +117,7 @@ class TestEqualToTheLocalEngine:
 
     def test_residual_in_column_blocks(self, client):
         graph = planted_partition(COLUMN_BLOCKED_FROM + 1000, communities=200, mean_degree=4, seed=1).graph
-        small = {"approximation": "push", "max_per_row": 8, "window": 2, "levels": 2, "dimensions": 8, "max_iter": 4}
+        small = {"connectivity": "normalized", "levels": 2, "dimensions": 8, "max_iter": 4}
         expected = local(graph, **small)
         assert_same(on(client, graph, **small), expected)
         assert expected.residual_norms_[-1] < expected.residual_norms_[0]

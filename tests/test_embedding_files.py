@@ -1,5 +1,6 @@
 """Reading and writing embeddings in all formats; atomic writing."""
 
+import csv
 import json
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from boostne.cli.program import run
 from boostne.embedding import Embedding
 from boostne.errors import BoostneError, FileFormatError, ParameterError
 from boostne.io.atomic import atomic_path, check_writable
@@ -32,6 +34,8 @@ IDS = {
     "odd": ["line\nbreak", "return\r", "no-break\u00a0space \u2028", "%20 %25 %zz"],
     "unicode": ["Zürich", "東京", "\U0001f98a", "'"],
     "one integer-like": ["1", "2", "3", "four"],
+    "formulas": ["=1+1", "'=1+1", "@SUM(A1)", "+-"],
+    "apostrophes": ["''", "'", "'-5", "-5"],
 }
 
 
@@ -68,6 +72,54 @@ def test_round_trip_of_random_strings_and_numbers(tmp_path, suffix, data):
         warnings.simplefilter("ignore", UserWarning)
         write_embedding(embedding, tmp_path / f"e{suffix}")
     assert_same(read_embedding(tmp_path / f"e{suffix}", id_type="str"), embedding)
+
+
+@pytest.mark.parametrize("mark", ["=", "+", "-", "@", "\t", "\r", "\n", "'"])
+def test_ids_in_csv_are_not_executed_by_spreadsheets(tmp_path, mark):
+    write_embedding(Embedding([f"{mark}a", "b", f"c{mark}"], np.eye(3)), tmp_path / "e.csv")
+    with (tmp_path / "e.csv").open(newline="") as file:
+        assert [row[0] for row in csv.reader(file)] == ["node", f"'{mark}a", "b", f"c{mark}"]
+
+
+MARKS = st.text(st.sampled_from("=+-@\t\r\n'\"a1,; "), max_size=5)
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
+
+
+@SAME_FOLDER
+@given(ids=st.lists(MARKS | TEXT, min_size=1, max_size=5, unique=True))
+def test_escaped_ids_in_csv_are_restored(tmp_path, ids):
+    embedding = Embedding(ids, np.ones((len(ids), 2), np.float32))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        write_embedding(embedding, tmp_path / "e.csv")
+    assert_same(read_embedding(tmp_path / "e.csv", id_type="str"), embedding)
+    with (tmp_path / "e.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    assert not any(row[0].startswith(tuple("=+-@\t\r\n")) for row in rows)
+    with (tmp_path / "t.csv").open("w", newline="", encoding="utf-8") as file:  # saved again with tabs
+        csv.writer(file, delimiter="\t", quoting=csv.QUOTE_ALL).writerows(rows)
+    assert_same(read_embedding(tmp_path / "t.csv", id_type="str"), embedding)
+
+
+def test_file_names_in_csv_are_not_executed_by_spreadsheets(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    embedding = Embedding(range(34), np.random.default_rng(0).random((34, 2)))
+    for name in ("=a.npz", "b.npz"):
+        write_embedding(embedding, name)
+    assert run(["evaluate", "=a.npz", "b.npz", "karate", "--csv", "--train", "50", "--repeats", "2"]) == 0
+    names = [line.split(",")[0] for line in capsys.readouterr().out.splitlines()]
+    assert names == ["embedding", "'=a.npz", "'=a.npz", "b.npz", "b.npz"]
+
+
+def test_integers_in_csv_are_numbers(tmp_path):
+    write_embedding(Embedding([-5, 3], np.eye(2)), tmp_path / "e.csv")
+    assert (tmp_path / "e.csv").read_text().splitlines()[1] == "-5,1,0"
+    assert read_embedding(tmp_path / "e.csv").nodes.tolist() == [-5, 3]
+
+
+def test_apostrophes_in_csv_of_other_tools_are_kept(tmp_path):
+    (tmp_path / "e.csv").write_text("token,x,y\n'',1,0\n',2,0\n'=a,1,1\n")
+    assert read_embedding(tmp_path / "e.csv").nodes.tolist() == ["''", "'", "'=a"]
 
 
 @pytest.mark.parametrize("suffix", TYPED)
@@ -341,6 +393,45 @@ def test_an_exception_keeps_the_old_file_and_leaves_no_temporary_file(tmp_path, 
         raise error
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_full_disk_names_the_file_and_keeps_the_old_one(tmp_path, suffix, no_space):
+    path = tmp_path / f"e{suffix}"
+    write_embedding(Embedding(range(20), np.zeros((20, 3))), path)
+    before = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    with no_space(), pytest.raises(OSError, match=f"File too large: .*/e{suffix}'"):
+        write_embedding(Embedding(range(500), np.random.default_rng(0).random((500, 8))), path)
+    assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_a_full_disk_names_the_file_of_ids_and_keeps_the_old_ones(tmp_path, no_space):
+    write_embedding(Embedding(range(3), np.eye(3)), tmp_path / "e.npy")
+    before = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    with no_space(), pytest.raises(OSError, match=r"File too large: .*/e\.nodes\.json'"):
+        write_embedding(Embedding([f"a long id {i}" for i in range(100)], np.zeros((100, 1))), tmp_path / "e.npy")
+    assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "command", ["generate {} --nodes 500 --communities 5", "embed karate -o {} --dimensions 8 --levels 2"]
+)
+def test_the_program_names_the_file_if_the_disk_is_full(tmp_path, capsys, no_space, command):
+    path = tmp_path / "out.csv"
+    with no_space():
+        assert run([part.format(path) for part in command.split()]) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == f"boostne: error: {path}: File too large"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_errors_without_a_number_name_the_file(tmp_path):
+    with pytest.raises(OSError, match=r"a strange device: .*/a\.txt'"), atomic_path(tmp_path / "a.txt"):
+        raise OSError("a strange device")
+
+
+def test_errors_of_other_files_are_not_changed(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"none\.txt"), atomic_path(tmp_path / "a.txt"):
+        (tmp_path / "none.txt").read_text()
 
 
 def test_success_replaces_the_file_behind_a_link(tmp_path):

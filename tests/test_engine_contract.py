@@ -4,7 +4,6 @@ import gc
 
 import numpy as np
 import pytest
-import torch
 from scipy import sparse
 from tests import graphs
 from tests.cluster import client_of, process_cluster
@@ -13,7 +12,6 @@ from boostne import AdjacencyMatrix, DeepWalkMatrix
 from boostne.budget import Workload
 from boostne.factorization import LevelSettings, LocalEngine, boost, random_start
 from boostne.factorization.boosting import balance
-from boostne.factorization.cuda.engine import CudaEngine
 from boostne.factorization.dask.engine import DaskEngine
 from boostne.factorization.dask.factor_store import ClientFactorStore
 from boostne.kernels.reference import ReferenceKernels
@@ -24,7 +22,12 @@ from boostne.matrices import CSRSource, MatrixForm
 from boostne.matrices.deepwalk.exact import ExactSource
 from boostne.matrices.deepwalk.push import BoundedExactSource, PushSource
 
-DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+try:
+    import torch
+except ModuleNotFoundError:  # wheels are tested without it, on the other engines
+    torch = None
+
+DEVICE = "cuda" if torch and torch.cuda.is_available() else "cpu"
 TOLERANCE = {"float32": 1e-4, "float64": 1e-10}
 ROUNDING = {"float32": 1e-6, "float64": 1e-14}
 WIDTHS = [1, 7, 8, 16, 17]
@@ -35,9 +38,7 @@ CUDA_ENGINES = {
     "cuda-dense-blocks": {"dense_share": 0.0, "block_entries": 1500},
     "cuda-sparse-blocks": {"dense_share": 2.0, "block_entries": 600},
 }
-
-
-pytestmark = pytest.mark.usefixtures("one_torch_thread")
+needs_torch = pytest.mark.skipif(torch is None, reason="needs PyTorch")
 
 
 @pytest.fixture(scope="module")
@@ -48,13 +49,15 @@ def client(tmp_path_factory):
         gc.unfreeze()
 
 
-@pytest.fixture(params=["local", "dask", *CUDA_ENGINES])
+@pytest.fixture(params=["local", "dask", *(pytest.param(name, marks=needs_torch) for name in CUDA_ENGINES)])
 def engine(request, monkeypatch):
     """Return ``engine(components)``, which opens an engine for levels of this width; all are closed at the end."""
     if request.param == "dask":
         client = request.getfixturevalue("client")
         # Otherwise matrices this small are a single block.
         monkeypatch.setattr("boostne.factorization.dask.partition.MIN_SHARD_ENTRIES", 100)
+    elif request.param in CUDA_ENGINES:
+        request.getfixturevalue("one_torch_thread")
     opened = []
 
     def open_engine(components=3):
@@ -63,6 +66,8 @@ def engine(request, monkeypatch):
         elif request.param == "dask":
             new = DaskEngine(client, components, ClientFactorStore(recall=None))
         else:
+            from boostne.factorization.cuda.engine import CudaEngine
+
             new = CudaEngine(DEVICE, **CUDA_ENGINES[request.param])
         opened.append(new)
         return new
@@ -231,7 +236,9 @@ class TestPass:
             expected = np.sum((R - U @ V.T) ** 2)
             assert objective[-1] == pytest.approx(expected, abs=TOLERANCE[dtype] * running.norm2)
             running.accept(0.0)
-        assert (np.diff(objective) < 0).all()
+        # A single component converges within these passes: from there on its objective is constant up to rounding.
+        assert objective[1] < objective[0]
+        assert (np.diff(objective) < 16 * np.finfo(dtype).eps * running.norm2).all()
 
     @pytest.mark.parametrize("components", WIDTHS)
     def test_is_that_of_the_reference_kernels(self, engine, dtype, components):

@@ -66,7 +66,7 @@ class TestStorage:
             CudaEngine(DEVICE).load(source)
 
     def test_memory_takes_precedence_over_density(self, monkeypatch):
-        X = sparse.csr_array(sparse.random_array((200, 300), density=0.15, rng=0, dtype=np.float32))
+        X = sparse.csr_array(sparse.random_array((200, 300), density=0.15, random_state=0, dtype=np.float32))
         block_bytes = 4 * 700 * 4
         monkeypatch.setattr("boostne.factorization.cuda.engine._free_memory", lambda device: 16 * X.nnz + block_bytes)
         engine = loaded(X, dense_share=0.1, block_entries=700)  # dense it would take 240 kB

@@ -266,6 +266,13 @@ class TestTables:
             (pd.DataFrame(TABLE), {"weight": "w"}, ParameterError, "weight='w' is not a column"),
             (pd.DataFrame(TABLE), {"source": "source"}, ParameterError, "both source and target"),
             (pd.DataFrame(TABLE), {"source": "source", "target": "source"}, ParameterError, "the same column"),
+            (
+                pd.DataFrame(TABLE),
+                {"weight": "target"},
+                ParameterError,
+                "weight='target' is the column of the endpoints",
+            ),
+            (pd.DataFrame({"weight": [1], "to": [2], "x": [3]}), {}, ParameterError, "weight='x', or weight=False"),
             (pd.DataFrame({"a": [1], "b": [2], "trips": [3]}), {}, ParameterError, "weight='trips', or weight=False"),
             (pd.DataFrame({"u": [1.0, np.nan], "v": [1, 2]}), {}, GraphError, "id at position 1 is missing|floats"),
             (pd.DataFrame({"u": [1.5, 2.0], "v": [1, 2]}), {}, GraphError, "node ids are floats"),

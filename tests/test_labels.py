@@ -80,7 +80,7 @@ def test_unknown_node_raises():
         ([1, 1], ["x"], np.ones((2, 1)), "the node 1 occurs more than once"),
         ([1], ["x", "x"], np.ones((1, 2)), "the class 'x' occurs more than once"),
         ([1], ["x", "y"], np.array([[0, np.nan]]), "contains NaN in row 0, column 1"),
-        ([1], ["x"], np.array([["yes"]]), "must contain booleans or numbers"),
+        ([1], ["x"], np.array([["yes"]]), "must contain real numbers"),
     ],
 )
 def test_invalid_indicator_matrices_raise(nodes, classes, matrix, message):

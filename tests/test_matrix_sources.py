@@ -22,7 +22,7 @@ def weighted_graph():
 
 
 GRAPH = weighted_graph()
-USER_MATRIX = sparse.random_array((N, N), density=0.2, rng=np.random.default_rng(1), format="csr")
+USER_MATRIX = sparse.random_array((N, N), density=0.2, random_state=np.random.default_rng(1), format="csr")
 
 FORMS = {
     "deepwalk, spectral": (DeepWalkMatrix(eigenpairs=30), MatrixForm("spectral")),

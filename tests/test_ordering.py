@@ -81,6 +81,12 @@ class TestByCommunity:
         assert reordered.nbytes > found.adjacency.nnz * 8
         assert ReorderedGraph(graph).nbytes == 0
 
+    @pytest.mark.parametrize("factor", [2.0**-200, 2.0**200])
+    def test_weights_may_exceed_the_range_of_float32(self, factor):
+        graph = GRAPHS["weighted"]()
+        found, expected = (by_community(g, get_kernels()).order for g in (graphs.scaled(graph, factor), graph))
+        np.testing.assert_array_equal(found, expected)
+
     def test_moves_neighbors_closer(self):
         graph = planted_partition(3000, communities=30, mixing=0.1, seed=0).graph
         reordered = by_community(graph, get_kernels()).graph

@@ -5,11 +5,16 @@ import pytest
 from scipy import sparse
 from tests import graphs, reference
 
-from boostne import planted_partition
+from boostne import BoostNE, DeepWalkMatrix, planted_partition
+from boostne.budget import Workload
+from boostne.errors import GraphError
 from boostne.graph import Graph
 from boostne.kernels import get_kernels
+from boostne.matrices.csr_builder import CSRBuilder, chunks
+from boostne.matrices.deepwalk import push
 from boostne.matrices.deepwalk.exact import ExactSource
 from boostne.matrices.deepwalk.push import BoundedExactSource, PushSource
+from boostne.memory import MemoryBudget
 
 KERNELS = ("reference", "baseline")
 TOLERANCE = {"float32": 1e-5, "float64": 1e-11}
@@ -227,3 +232,95 @@ def test_progress_after_each_chunk(hubs, monkeypatch):
     push_source(hubs, 0.01, 9, window=2, dtype="float32").build(reports.append)
     assert [report.done for report in reports] == [300 / 800, 600 / 800, 1]
     assert reports[-1].detail == "800 of 800 rows"
+
+
+def complete_bipartite(a, b):
+    return Graph.from_edges(np.repeat(np.arange(a), b), np.tile(np.arange(a, a + b), a))
+
+
+def double_star(leaves):
+    ends = np.arange(2, 2 + 2 * leaves)
+    return Graph.from_edges([0, *ends % 2], [1, *ends])
+
+
+def wheel(n):
+    rim = np.arange(1, n + 1)
+    return Graph.from_edges([*np.zeros(n, int), *rim], [*rim, *np.roll(rim, -1)])
+
+
+def tree(n, children):
+    nodes = np.arange(1, n)
+    return Graph.from_edges(nodes, (nodes - 1) // children)
+
+
+def star_and_path():
+    """Return a star beside a path, their nodes mixed."""
+    blocks = sparse.block_diag([graphs.star(40).adjacency, graphs.path(40).adjacency])
+    return Graph(blocks).permuted(np.random.default_rng(0).permutation(81))
+
+
+HUBS = {
+    "star": lambda: complete_bipartite(1, 300),
+    "weighted star": lambda: Graph.from_edges(np.zeros(300, int), np.arange(1, 301), 1 + np.arange(300.0) % 3),
+    "two hubs": lambda: complete_bipartite(2, 300),
+    "double star": lambda: double_star(150),
+    "wheel": lambda: wheel(300),
+    "wide tree": lambda: tree(300, 40),
+    "binary tree": lambda: tree(300, 2),
+    "star with an isolated node": lambda: Graph(
+        sparse.block_diag([complete_bipartite(1, 300).adjacency, np.zeros((1, 1))])
+    ),
+}
+
+
+class TestRowsOfWhichPruningLeavesNothing:
+    @pytest.mark.parametrize("window", [1, 2, 3, 5, 10])
+    @pytest.mark.parametrize("name", HUBS)
+    def test_no_row_is_empty_unless_the_exact_one_is(self, name, window):
+        graph = HUBS[name]()
+        rounding = 1e-12
+        expected = exact(graph, window).max(axis=1).toarray() > rounding
+        for epsilon in (0.3, 1.0123e-2, 1.0123e-4):
+            found = pushed(graph, epsilon, window=window)[0].max(axis=1).toarray() > rounding
+            np.testing.assert_array_equal(found, expected)
+
+    def test_a_star_of_25_000_nodes_with_the_default_epsilon(self):
+        n = 25_000
+        star = complete_bipartite(1, n)
+        matrix = DeepWalkMatrix(window=3, approximation="push")
+        work = Workload(n + 1, levels=1, components=2, max_iter=1, dtype=np.dtype(np.float32), threads=1)
+        form = matrix.plan(star, work, MemoryBudget.within("2GB"))
+        assert form.epsilon > 1 / n  # the mass that the hub passes on to each of the others
+        source = matrix.source(star, form, dtype="float32")
+        for row in (0, 1, n):
+            (block,) = (block for block in source.rows(range(row, row + 1)) if len(block.columns))
+            np.testing.assert_allclose(block.values, np.log(4 / 3), rtol=1e-3)
+            np.testing.assert_array_equal(block.columns, 0 if row else np.arange(1, form.max_per_row + 1))
+
+    @pytest.mark.parametrize("kernels", KERNELS)
+    def test_they_do_not_depend_on_the_rows_built_together(self, kernels):
+        source = push_source(star_and_path(), 0.03, window=3, negative=2.0, kernels=get_kernels(kernels))
+        X, dropped = source.build()
+        assert len(source.rows(range(81))) > 3  # rows of both kinds
+        for size in (1, 7, 80):
+            builder = CSRBuilder(81, "float64")
+            for rows in chunks(range(81), size):
+                builder.extend(source.rows(rows))
+            np.testing.assert_array_equal(builder.dropped, dropped)
+            np.testing.assert_array_equal(builder.finish().toarray(), X.toarray())
+
+    def test_other_rows_keep_their_bits(self, monkeypatch):
+        X, dropped = pushed(star_and_path(), 0.03, window=3, negative=2.0)
+        monkeypatch.setattr(push, "MAX_UNPRUNED_STEPS", 0)
+        pruned, more_dropped = pushed(star_and_path(), 0.03, window=3, negative=2.0)
+        kept = np.diff(pruned.indptr) > 0
+        assert np.count_nonzero(kept) == 40
+        assert (np.diff(X.indptr) > 0).all()
+        np.testing.assert_array_equal(X[kept].toarray(), pruned[kept].toarray())
+        np.testing.assert_array_equal(dropped, np.where(kept, more_dropped, 0))
+
+    def test_a_graph_with_too_many_of_them_is_an_error(self, monkeypatch):
+        monkeypatch.setattr(push, "MAX_UNPRUNED_STEPS", 0)
+        matrix = DeepWalkMatrix(window=3, approximation="push", epsilon=0.1)
+        with pytest.raises(GraphError, match=r"graph with 300 edges is zero: .* with approximation='push', epsilon"):
+            BoostNE(2, levels=1, connectivity=matrix).fit(complete_bipartite(1, 300))

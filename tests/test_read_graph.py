@@ -188,7 +188,7 @@ class TestEdgeLists:
         with pytest.raises(OSError, match=str(tmp_path)):
             read_graph(tmp_path)
 
-    @pytest.mark.parametrize("content", [b"not gzip", gzip.compress(b"1 2\n" * 1000)[:-20]])
+    @pytest.mark.parametrize("content", [b"not gzip", gzip.compress(b"1 2\n" * 1000)[:-20]], ids=["text", "truncated"])
     def test_damaged_gzip_raises(self, tmp_path, content):
         path = tmp_path / "g.txt.gz"
         path.write_bytes(content)
@@ -294,7 +294,7 @@ class TestMatrices:
 
     def test_npz_with_pickled_objects_raises(self, tmp_path):
         np.savez(tmp_path / "p.npz", format=np.array([{"a": 1}], dtype=object))
-        with pytest.raises(FileFormatError, match=r"p.npz: cannot be read as npz"):
+        with pytest.raises(FileFormatError, match=r"p.npz, array 'format': values of type object are not read"):
             read_graph(tmp_path / "p.npz")
 
     def test_npz_with_indices_out_of_range_raises(self, tmp_path):
@@ -386,23 +386,34 @@ def test_random_bytes_give_a_graph_or_a_boostne_error(tmp_path, suffix, data):
     assert path.name in message
 
 
-@pytest.mark.parametrize("suffix", [".mtx", ".mat", ".npz", ".parquet", ".graphml", ".gml"])
+DAMAGE = {"position": st.floats(0, 1, exclude_max=True), "byte": st.integers(0, 255), "cut": st.booleans()}
+
+
+@pytest.mark.parametrize("suffix", [".mtx", ".npz", ".parquet", ".graphml", ".gml"])
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(position=st.floats(0, 1, exclude_max=True), byte=st.integers(0, 255), cut=st.booleans())
+@given(**DAMAGE)
 def test_damaged_files_give_a_graph_or_a_boostne_error(tmp_path, suffix, position, byte, cut):
-    content = bytearray(_valid_file(suffix))
+    read_damaged(tmp_path / f"damaged{suffix}", position, byte, cut)
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(**DAMAGE)
+def test_damaged_matlab_files_give_a_graph_or_a_boostne_error(tmp_path, position, byte, cut):
+    read_damaged(tmp_path / "damaged.mat", position, byte, cut)  # starts a process for each
+
+
+def read_damaged(path, position, byte, cut):
+    content = bytearray(_valid_file(path.suffix))
     offset = int(position * len(content))
-    # SciPy 1.17 does not check the type tags in a MATLAB file: a wrong one can crash the process.
-    if cut or suffix == ".mat":
+    if cut:
         del content[offset:]
     else:
         content[offset] = byte
-    path = tmp_path / f"damaged{suffix}"
     path.write_bytes(content)
     try:
         graph = read_graph(path)
-    except (BoostneError, MemoryError):
-        pass
+    except BoostneError as error:
+        assert path.name in str(error)  # noqa: PT017
     else:
         assert isinstance(graph, Graph)
 

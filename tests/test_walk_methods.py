@@ -1,15 +1,18 @@
 """LINE, DeepWalk and Node2Vec: behavior beyond the contract of all methods."""
 
 from itertools import pairwise
+from unittest import mock
 
 import numpy as np
 import pytest
 from gensim.models import Word2Vec
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from tests import graphs
 
 from boostne import LINE, DeepWalk, Graph, Node2Vec
 from boostne.errors import ParameterError
+from boostne.kernels import skipgram
 from boostne.models.walk_base import expected_visits
 from boostne.sampling.schedule import training_chunks
 from boostne.sampling.walks import walk_chunks
@@ -142,3 +145,17 @@ def test_training_chunks_cover_all_samples_with_decaying_learning_rates():
     assert chunks[0].learning_rates[0] == 0.1
     assert chunks[-1].learning_rates[1] == pytest.approx(0.0004)
     assert len({chunk.seed for chunk in chunks}) == len(chunks)
+
+
+@pytest.mark.parametrize(
+    "model", [LINE(8, epochs=20), DeepWalk(8, **WALKS), Node2Vec(8, p=0.5, q=2, **WALKS)], ids=repr
+)
+def test_blocks_trained_by_several_threads_give_the_same_bits(model, monkeypatch):
+    monkeypatch.setattr(skipgram, "MIN_GROUPS", 1)
+    monkeypatch.setattr(skipgram, "NODES_PER_PART", 64)
+    graph, _ = graphs.planted_partition([300, 300], 0.05, 0.01, seed=0)
+    trained = mock.Mock(wraps=skipgram.Noise.of)
+    monkeypatch.setattr(skipgram.Noise, "of", trained)
+    one, several = (clone(model).set_params(threads=threads).fit_transform(graph) for threads in (1, 8))
+    assert all(call.args[1] >= 4 for call in trained.call_args_list)  # blocks that are trained at the same time
+    np.testing.assert_array_equal(one, several)

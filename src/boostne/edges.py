@@ -6,16 +6,24 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.errors import GraphError
+from boostne.errors import BoostneError, GraphError
+from boostne.sparse_structure import find_structure_error
 
 _FLOAT32_EXACT = 1 << 24  # float32 represents all integers up to here exactly
 _INT32_MAX = np.iinfo(np.int32).max
 _ROUNDING = 1e-6  # relative; float32 has about seven significant digits
+_MODERATE = 2.0**30  # weights up to here, and down to its inverse, are used as they are
+_MAX_EXPONENT = 1022  # of a float64
 
 
 def as_weights(values: Any) -> NDArray[Any]:
     """Return weights as a one-dimensional numeric array; integers stay integers, so that their sums are exact."""
-    array = np.asarray(values)
+    if np.ma.is_masked(values):
+        raise GraphError(f"the weight at position {np.argmax(values.mask)} is masked: fill it in or remove the edge")
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # lists of different lengths
+        raise GraphError(f"weights must be numbers ({error})") from None
     if array.ndim != 1:
         raise GraphError(f"weights must be one-dimensional, got an array of shape {array.shape}")
     if array.dtype.kind == "f":
@@ -23,9 +31,45 @@ def as_weights(values: Any) -> NDArray[Any]:
     if array.dtype.kind in "biu":
         return array.astype(np.uint64 if array.dtype == np.uint64 else np.int64)
     try:
+        if array.dtype.kind not in "OSU":  # complex numbers and dates would be converted
+            raise TypeError(f"got dtype {array.dtype}")
         return array.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise GraphError(f"weights must be numbers ({error})") from None
+
+
+def as_positions(name: str, values: Any) -> NDArray[np.int64]:
+    """Return positions of nodes as ``int64``; raise GraphError if they are not integers."""
+    array = np.asarray(values)
+    if array.size and array.dtype.kind not in "iu":
+        raise GraphError(f"{name} must contain integers, got {array.dtype}")
+    return array.astype(np.int64, copy=False)
+
+
+def weight_unit(weights: NDArray[Any]) -> float:
+    """Return the power of 4 closest to the mean of positive weights; 1 if all are moderate, as usual.
+
+    Raises
+    ------
+    GraphError
+        If the smallest weight in this unit is below the range of ``float64``.
+
+    Examples
+    --------
+    >>> weight_unit(np.array([1.0, 1000.0])), weight_unit(np.array([2.0**100, 2.0**101]))
+    (1.0, 1.2676506002282294e+30)
+    """
+    low, high = (float(weights.min()), float(weights.max())) if weights.size else (1.0, 1.0)
+    if low * _MODERATE >= 1 and high <= _MODERATE:
+        return 1.0
+    mean = high * float(np.mean(weights / np.float64(high)))
+    unit = float(np.ldexp(1.0, min(2 * round(np.log2(mean) / 2), _MAX_EXPONENT)))
+    if low / unit < np.finfo(np.float64).tiny:
+        raise GraphError(
+            f"the weights range from {low:g} to {high:g}, too far apart for floating-point numbers: remove the edges "
+            "with the smallest weights, or raise these"
+        )
+    return unit
 
 
 def find_invalid_weight(weights: NDArray[Any]) -> tuple[int, str] | None:
@@ -57,36 +101,70 @@ def find_invalid_weight(weights: NDArray[Any]) -> tuple[int, str] | None:
     )
 
 
+def check_sparse(matrix: Any, name: str, error: type[BoostneError] = GraphError) -> None:
+    """Raise unless a sparse matrix contains real numbers at valid positions.
+
+    Compiled code, SciPy's included, would read or write out of bounds.
+    """
+    _check_dtype(matrix, name, error)
+    problem = find_structure_error(matrix)
+    if problem:
+        raise error(f"{name} is malformed: {problem}; build it again, as with scipy.sparse.coo_array")
+
+
+def checked_matrix(matrix: Any, name: str, error: type[BoostneError] = GraphError, *, square: bool = False) -> Any:
+    """Return a matrix with valid index arrays, if sparse, and a dtype whose sums SciPy supports and do not wrap around.
+
+    Parameters
+    ----------
+    matrix
+        A SciPy sparse matrix, or anything that NumPy converts to an array of two dimensions. Masked entries are zero.
+    name
+        What the matrix is, for messages.
+    error
+        Class of the errors.
+    square
+        Whether the matrix must be square.
+
+    Returns
+    -------
+    sparse array or ndarray
+        ``float32`` or ``float64``, or a sparse array of booleans. Copied only if the dtype changes.
+    """
+    if not sparse.issparse(matrix):
+        try:
+            matrix = np.asarray(np.ma.filled(matrix, 0))
+        except (TypeError, ValueError) as problem:  # rows of different lengths
+            raise error(f"{name} must be a matrix of numbers: {problem}") from None
+    if matrix.ndim != 2 or (square and matrix.shape[0] != matrix.shape[1]):  # noqa: PLR2004
+        wanted = "square" if square else "two-dimensional"
+        remedy = "; for a table of edges use Graph.from_edges(source, target)" if square else ""
+        raise error(f"{name} must be {wanted}, got shape {tuple(matrix.shape)}{remedy}")
+    if not sparse.issparse(matrix):
+        _check_dtype(matrix, name, error)
+        return _as_float(matrix)
+    check_sparse(matrix, name, error)
+    # Sums of bytes would wrap around; that of booleans is True. SciPy supports neither float16 nor other byte orders.
+    return matrix if matrix.dtype.kind == "b" else matrix.astype(_summable_dtype(matrix.dtype), copy=False)
+
+
 def canonical_csr(matrix: Any) -> sparse.csr_array:
     """Return a square matrix as a floating-point CSR copy, sorted, without duplicates or stored zeros."""
-    if not sparse.issparse(matrix):
-        matrix = np.asarray(matrix)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:  # noqa: PLR2004
-        raise GraphError(
-            f"an adjacency matrix must be square, got shape {tuple(matrix.shape)}; "
-            "for a table of edges use Graph.from_edges(source, target)"
-        )
-    if matrix.dtype.kind not in "biuf":
-        raise GraphError(f"an adjacency matrix must contain real numbers, got dtype {matrix.dtype}")
-    # Convert dense matrices first: SciPy supports neither float16 nor non-native byte order.
-    csr = checked_csr(matrix if sparse.issparse(matrix) else _as_float(matrix))
-    csr.sum_duplicates()
-    csr.eliminate_zeros()
+    csr = summed_csr(checked_matrix(matrix, "an adjacency matrix", square=True))
+    integers = sparse.issparse(matrix) and matrix.dtype.kind in "biu"
+    data = _shortest_float(csr.data) if integers else csr.data
     index = _index_dtype(csr.nnz, csr.shape[0])
-    return sparse.csr_array((_as_float(csr.data), csr.indices.astype(index), csr.indptr.astype(index)), shape=csr.shape)
+    return sparse.csr_array((data, csr.indices.astype(index), csr.indptr.astype(index)), shape=csr.shape)
 
 
-def checked_csr(matrix: Any) -> sparse.csr_array:
-    """Return a CSR copy of a matrix after checking its indices.
-
-    Compiled code would read out of bounds if an index were out of range, as in a damaged file.
-    """
-    if hasattr(matrix, "check_format"):
-        try:
-            matrix.check_format(full_check=True)
-        except ValueError as error:
-            raise GraphError(f"the sparse matrix is malformed: {error}") from None
-    return sparse.csr_array(matrix, copy=True)
+def summed_csr(matrix: Any) -> sparse.csr_array:
+    """Return a CSR copy of a checked matrix, sorted, without duplicates or stored zeros."""
+    # The copy has no flags such as has_sorted_indices, which may be out of date.
+    csr = sparse.csr_array(matrix, copy=True)
+    with np.errstate(over="ignore"):  # infinite sums are up to the caller
+        csr.sum_duplicates()
+    csr.eliminate_zeros()
+    return csr
 
 
 def entry_position(matrix: sparse.csr_array, k: int) -> tuple[int, int]:
@@ -108,7 +186,10 @@ def symmetrize(matrix: sparse.csr_array) -> sparse.csr_array | None:
         return matrix
     if np.any(abs(matrix.data - transpose.data) > _ROUNDING * np.maximum(matrix.data, transpose.data)):
         return None
-    mean = (matrix.data + transpose.data) / 2
+    with np.errstate(over="ignore"):
+        mean = (matrix.data + transpose.data) / 2
+    large = np.isinf(mean)
+    mean[large] = matrix.data[large] / 2 + transpose.data[large] / 2
     return sparse.csr_array((mean, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
@@ -154,6 +235,8 @@ def merge_edges(
     starts = _group_starts(keys)
     if len(starts) == len(keys):
         return keys, weights
+    if add and weights.dtype.kind in "iu" and float(weights.max()) * len(weights) > np.iinfo(weights.dtype).max:
+        weights = weights.astype(np.float64)  # integers would wrap around
     reduce = np.add if add else np.maximum
     with np.errstate(over="ignore"):  # infinite sums are up to the caller
         return keys[starts], reduce.reduceat(weights, starts)
@@ -181,6 +264,12 @@ def edges_to_csr(
     return sparse.coo_array((weights, coordinates), shape=(n, n)).tocsr()
 
 
+def _check_dtype(matrix: Any, name: str, error: type[BoostneError]) -> None:
+    if matrix.dtype.kind not in "biuf":
+        remedy = "; convert it with astype(float)" if matrix.dtype.kind in "OSU" else ""
+        raise error(f"{name} must contain real numbers, got dtype {matrix.dtype}{remedy}")
+
+
 def _index_dtype(nnz: int, n: int) -> type[np.signedinteger[Any]]:
     return np.int32 if max(nnz, n) < _INT32_MAX else np.int64
 
@@ -192,11 +281,15 @@ def _group_starts(ordered: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _as_float(values: NDArray[Any]) -> NDArray[Any]:
-    if values.dtype in (np.float32, np.float64):
-        return values.astype(values.dtype.newbyteorder("="), copy=False)
-    if values.dtype == np.float16:
-        return values.astype(np.float32)
     if values.dtype.kind == "f":
-        return values.astype(np.float64)
-    exact = not values.size or (values.min() >= -_FLOAT32_EXACT and values.max() <= _FLOAT32_EXACT)
-    return values.astype(np.float32 if exact else np.float64)
+        return values.astype(_summable_dtype(values.dtype), copy=False)
+    return _shortest_float(values)
+
+
+def _summable_dtype(dtype: np.dtype[Any]) -> type[np.floating[Any]]:
+    return np.float32 if dtype.kind == "f" and dtype.itemsize <= np.dtype(np.float32).itemsize else np.float64
+
+
+def _shortest_float(integers: NDArray[Any]) -> NDArray[Any]:
+    exact = not integers.size or (integers.min() >= -_FLOAT32_EXACT and integers.max() <= _FLOAT32_EXACT)
+    return integers.astype(np.float32 if exact else np.float64)

@@ -3,6 +3,7 @@
 The columns of an :class:`Embedding` are ordered by level, ``[U_1 … U_k]``, from coarse to fine.
 """
 
+import reprlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -218,9 +219,15 @@ def _as_vectors(vectors: ArrayLike) -> FloatArray:
 def _as_levels(levels: Sequence[int] | NDArray[Any] | None, dimensions: int) -> NDArray[np.int64]:
     if levels is None:
         return np.array([dimensions], dtype=np.int64)
-    widths = np.array(levels)
-    if widths.ndim != 1 or widths.dtype.kind not in "iu" or (widths < 1).any() or widths.sum() != dimensions:
-        raise ParameterError(f"levels must be positive integers that sum to the {dimensions} columns, got {levels!r}")
+    try:
+        widths = np.array(levels)
+    except ValueError:  # nested sequences of different lengths
+        widths = np.array(None)
+    # Each is compared first, since a sum could overflow.
+    within = widths.ndim == 1 and widths.dtype.kind in "iu" and ((widths >= 1) & (widths <= dimensions)).all()
+    if not within or widths.sum() != dimensions:
+        found = reprlib.repr(levels.tolist() if isinstance(levels, np.ndarray) else levels)
+        raise ParameterError(f"levels must be positive integers that sum to the {dimensions} columns, got {found}")
     return widths.astype(np.int64)
 
 

@@ -33,4 +33,4 @@ class ClusterError(BoostneError, RuntimeError):
 
 
 class EngineError(BoostneError, RuntimeError):
-    """An engine that is unavailable because a library or device is missing."""
+    """An engine that failed, or that is unavailable because a library or device is missing."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from boostne.edges import (
+    as_positions,
     as_weights,
     canonical_csr,
     edges_to_csr,
@@ -20,6 +21,7 @@ from boostne.edges import (
     find_invalid_weight,
     merge_edges,
     symmetrize,
+    weight_unit,
 )
 from boostne.errors import GraphError
 from boostne.node_ids import as_ids, encode_ids, find_duplicate, format_ids, lookup_ids
@@ -161,7 +163,7 @@ class Graph:
         check_choice("duplicates", duplicates, ("once", "sum"))
         check_choice("self_loops", self_loops, ("drop", "keep"))
         ids = as_ids(nodes).copy()
-        u, v = np.asarray(source, dtype=np.int64), np.asarray(target, dtype=np.int64)
+        u, v = as_positions("source", source), as_positions("target", target)
         weights = None if weight is None else as_weights(weight)
         _check_edges(ids, u, v, weights)
         if self_loops == "drop":
@@ -300,6 +302,19 @@ class Graph:
         adjacency = sparse.csr_array((rows.data, position[rows.indices], rows.indptr), shape=rows.shape)
         adjacency.sort_indices()
         return Graph._from_canonical(adjacency, self.nodes[order], directed=self.directed)
+
+    def rescaled(self) -> tuple["Graph", float]:
+        """Return the graph with its weights divided by a unit close to their mean, and the unit.
+
+        The unit is 1 unless weights are so small or large that sums or products would underflow or overflow. It is a
+        power of 4, so that neither dividing by it nor square roots round differently.
+        """
+        A, unit = self.adjacency, weight_unit(self.adjacency.data)
+        if unit == 1:
+            return self, 1.0
+        data = A.data.astype(np.float64) / unit
+        matrix = sparse.csr_array((data, A.indices, A.indptr), shape=A.shape)
+        return Graph._from_canonical(matrix, self.nodes, directed=self.directed), unit
 
     def fingerprint(self) -> str:
         """Return a SHA-256 digest of ids, edges, weights and direction that is the same in every process.

@@ -138,13 +138,15 @@ def choose_columns(
     if source == target:
         raise ParameterError(f"source and target are the same column, {source!r}")
     if weight is None:
-        weight = next((lower[name] for name in _WEIGHT_COLUMNS if name in lower), None)
         others = [name for name in names if name not in (source, target)]
+        weight = next((lower[name] for name in _WEIGHT_COLUMNS if lower.get(name) in others), None)
         if weight is None and others:
             raise ParameterError(
                 f"the weight column is ambiguous; the columns are {format_ids(names, 20)}: pass "
                 f"weight={others[0]!r}, or weight=False to read the edges without weights"
             )
+    if weight in (source, target):
+        raise ParameterError(f"weight={weight!r} is the column of the endpoints; pass weight=False to ignore weights")
     return Columns(source, target, weight or None)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.edges import checked_csr, entry_position
+from boostne.edges import checked_matrix, entry_position, summed_csr
 from boostne.errors import GraphError
 from boostne.node_ids import as_ids, encode_ids, find_duplicate, lookup_ids
 
@@ -158,19 +158,21 @@ def as_labels(obj: Any) -> Labels:
     """
     if isinstance(obj, Labels):
         return obj
+    if sparse.issparse(obj):  # some of SciPy's formats are dicts
+        return _with_nodes(None, obj)
     if isinstance(obj, Mapping) or (hasattr(obj, "items") and getattr(obj, "ndim", None) == 1):
         items = list(obj.items())
         return _from_values([node for node, _ in items], [label for _, label in items])
     if isinstance(obj, tuple) and len(obj) == 2:  # noqa: PLR2004
         return _with_nodes(*obj)
-    if sparse.issparse(obj) or isinstance(obj, list | tuple | np.ndarray):
+    if isinstance(obj, list | tuple | np.ndarray):
         return _with_nodes(None, obj)
     raise TypeError(f"cannot convert {type(obj).__name__} to labels; accepted: {_ACCEPTED}")
 
 
 def _with_nodes(nodes: Any, labels: Any) -> Labels:
     if sparse.issparse(labels) or (isinstance(labels, np.ndarray) and labels.ndim == 2):  # noqa: PLR2004
-        n, n_classes = labels.shape
+        n, n_classes = checked_matrix(labels, "an indicator matrix").shape
         return Labels(np.arange(n) if nodes is None else nodes, np.arange(n_classes), labels)
     values = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
     return _from_values(range(len(values)) if nodes is None else nodes, values)
@@ -194,14 +196,8 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _indicator(matrix: Any) -> sparse.csr_array:
-    if not sparse.issparse(matrix):
-        matrix = np.asarray(matrix)
-    if matrix.dtype.kind not in "biuf":
-        raise GraphError(f"an indicator matrix must contain booleans or numbers, got dtype {matrix.dtype}")
-    csr = checked_csr(matrix)
+    csr = summed_csr(checked_matrix(matrix, "an indicator matrix"))
     if np.isnan(csr.data).any():
         row, column = entry_position(csr, int(np.isnan(csr.data).argmax()))
         raise GraphError(f"the indicator matrix contains NaN in row {row}, column {column}")
-    csr.sum_duplicates()
-    csr.eliminate_zeros()
     return csr.astype(bool)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from boostne.address_space import address_space_left
 from boostne.errors import MemoryLimitError, ParameterError
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
@@ -19,8 +20,8 @@ _MARGIN = 0.95  # usable share of a limit: the needs of a fit are only known app
 
 
 def available_memory() -> int | None:
-    """Return the bytes that this process can still allocate, within a container's limit; None if unknown."""
-    candidates = [_meminfo_available(), _cgroup_available()]
+    """Return the bytes that this process can still allocate, within its limits; None if unknown."""
+    candidates = [_meminfo_available(), _cgroup_available(), address_space_left()]
     known = [value for value in candidates if value is not None]
     if known:
         return min(known)

@@ -36,6 +36,8 @@ def as_ids(values: Any) -> NDArray[Any]:
     >>> as_ids([1, "a", (0, 2)])
     array([1, 'a', (0, 2)], dtype=object)
     """
+    if np.ma.is_masked(values):
+        raise GraphError(f"the node id at position {np.argmax(values.mask)} is masked: remove that row")
     array = np.asarray(values) if hasattr(values, "__array__") else _object_array(values)
     if array.ndim != 1:
         raise GraphError(f"node ids must be one-dimensional, got an array of shape {array.shape}")
@@ -179,13 +181,13 @@ def _from_objects(array: NDArray[Any]) -> NDArray[Any]:
             return array
     if all(issubclass(kind, str) for kind in kinds):
         return _from_strings(array)
-    missing = [k for k, item in enumerate(array) if item is None or item != item]  # noqa: PLR0124 (NaN)
-    if missing:
-        raise GraphError(f"the node id at position {missing[0]} is missing ({array[missing[0]]}): remove that row")
-    try:
+    try:  # first: arrays cannot be compared below
         set(array)
     except TypeError as error:
         raise GraphError(f"node ids must be hashable ({error}): use integers, strings or tuples") from None
+    missing = [k for k, item in enumerate(array) if item is None or item != item]  # noqa: PLR0124 (NaN)
+    if missing:
+        raise GraphError(f"the node id at position {missing[0]} is missing ({array[missing[0]]}): remove that row")
     return array
 
 
@@ -241,8 +243,8 @@ def _encode_arrow(arrays: Sequence[Any], *, text: bool = False) -> tuple[NDArray
     column = pa.chunked_array(
         [chunk for array in arrays for chunk in getattr(array, "chunks", [array])], arrays[0].type
     )
-    if column.type == pa.int64() and _is_dense(np.asarray(column)):
-        ids, codes = _encode_dense(np.asarray(column))
+    if column.type == pa.int64():
+        ids, codes = _encode_integers(np.asarray(column))
     else:
         distinct, codes = _dictionary_encode(column)
         if text:
@@ -276,14 +278,10 @@ def _trim(distinct: Any, codes: NDArray[np.int64]) -> tuple[Any, NDArray[np.int6
     return merged, trimmed_codes[codes]
 
 
-def _is_dense(numbers: NDArray[np.int64]) -> bool:
-    if not len(numbers):
-        return False
-    return int(numbers.max()) - int(numbers.min()) < _DENSE_RANGE * len(numbers)
-
-
-def _encode_dense(numbers: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    # Several times faster than hashing.
+def _encode_integers(numbers: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    # Both ways are several times faster than hashing and take less memory.
+    if not len(numbers) or int(numbers.max()) - int(numbers.min()) >= _DENSE_RANGE * len(numbers):
+        return np.unique(numbers, return_inverse=True)
     offsets = numbers - numbers.min()
     seen = np.zeros(offsets.max() + 1, dtype=bool)
     seen[offsets] = True

@@ -4,9 +4,11 @@ SciPy and the native kernels trust these arrays: an index out of range reads or 
 SciPy's own ``check_format(full_check=True)`` skips checks if the last row pointer is not positive.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 
 def find_structure_error(matrix: Any) -> str | None:
@@ -23,46 +25,101 @@ def find_structure_error(matrix: Any) -> str | None:
     >>> find_structure_error(matrix)
     'column indices must be in [0, 2), found 9'
     """
-    if matrix.format in ("csr", "csc", "bsr"):
-        return _find_compressed_error(matrix)
+    if matrix.ndim != 2:  # noqa: PLR2004
+        return f"a matrix has two dimensions, found {matrix.ndim}"
+    find = _FIND_ERROR.get(matrix.format, _find_coordinate_error)
     try:
-        return _find_coordinate_error(matrix.tocoo(copy=False))
-    except ValueError as error:  # a conversion that SciPy checks
-        return str(error)
+        return find(matrix)
+    except (AttributeError, IndexError, OverflowError, TypeError, ValueError) as error:
+        return f"its arrays are inconsistent ({error})"
 
 
 def _find_compressed_error(matrix: Any) -> str | None:
     n_rows, n_columns = matrix.shape
-    if matrix.format == "bsr":
-        height, width = matrix.blocksize
-        n_rows, n_columns = n_rows // height, n_columns // width
     axes = ("row", "column")
     if matrix.format == "csc":
         n_rows, n_columns, axes = n_columns, n_rows, axes[::-1]
-    indptr, indices, data = matrix.indptr, matrix.indices, matrix.data
-    for name, array in (("indptr", indptr), ("indices", indices)):
+    for name, array in (("indptr", matrix.indptr), ("indices", matrix.indices)):
         if array.ndim != 1 or array.dtype.kind != "i":
             return f"{name} must be a vector of signed integers, found {array.ndim} dimensions of {array.dtype}"
-    if len(indptr) != n_rows + 1:
-        return f"{n_rows} {axes[0]}s need {n_rows + 1} values in indptr, found {len(indptr)}"
-    if len(indices) != len(data):
-        return f"indices and data must have the same length, found {len(indices)} and {len(data)}"
-    if indptr[0] != 0 or indptr[-1] != len(indices):
-        return f"indptr must lead from 0 to {len(indices)}, the number of entries; found {indptr[0]} and {indptr[-1]}"
+    if matrix.data.ndim != 1:
+        return f"data must be a vector, found {matrix.data.ndim} dimensions"
+    return _find_pointer_error(matrix, axes[0], n_rows) or _find_range_error(axes[1], matrix.indices, n_columns)
+
+
+def _find_block_error(matrix: Any) -> str | None:
+    height, width = matrix.data.shape[1:]
+    n_rows, n_columns = matrix.shape
+    if n_rows % height or n_columns % width:
+        return f"blocks of {height} × {width} entries do not divide a matrix of {n_rows} × {n_columns}"
+    blocks = sparse.csr_array((n_rows // height, n_columns // width), dtype=bool)
+    # Assigned one by one: the constructor would read invalid arrays.
+    blocks.indptr, blocks.indices, blocks.data = matrix.indptr, matrix.indices, matrix.data[:, 0, 0]
+    return _find_compressed_error(blocks)
+
+
+def _find_pointer_error(matrix: Any, axis: str, size: int) -> str | None:
+    indptr, n_entries = matrix.indptr, len(matrix.indices)
+    if len(indptr) != size + 1:
+        return f"{size} {axis}s need {size + 1} values in indptr, found {len(indptr)}"
+    if n_entries != len(matrix.data):
+        return f"indices and data must have the same length, found {n_entries} and {len(matrix.data)}"
+    if indptr[0] != 0 or indptr[-1] != n_entries:
+        return f"indptr must lead from 0 to {n_entries}, the number of entries; found {indptr[0]} and {indptr[-1]}"
     # Not by differences, which could overflow.
-    if np.any(indptr[1:] < indptr[:-1]):
-        return f"indptr must not decrease, found a decrease after {axes[0]} {np.argmax(indptr[1:] < indptr[:-1])}"
-    return _find_range_error(axes[1], indices, n_columns)
+    decreases = indptr[1:] < indptr[:-1]
+    if decreases.any():
+        return f"indptr must not decrease, found a decrease after {axis} {np.argmax(decreases)}"
+    return None
 
 
 def _find_coordinate_error(matrix: Any) -> str | None:
-    for name, indices, size in zip(("row", "column"), (matrix.row, matrix.col), matrix.shape, strict=True):
-        if indices.dtype.kind != "i" or indices.shape != matrix.data.shape:
+    entries = matrix.tocoo(copy=False)
+    for name, indices, size in zip(("row", "column"), (entries.row, entries.col), entries.shape, strict=True):
+        if indices.dtype.kind != "i" or indices.shape != entries.data.shape or indices.ndim != 1:
             return f"{name} indices must be one signed integer per entry, found {indices.shape} of {indices.dtype}"
         problem = _find_range_error(name, indices, size)
         if problem:
             return problem
     return None
+
+
+def _find_diagonal_error(matrix: Any) -> str | None:
+    offsets, data = matrix.offsets, matrix.data
+    if offsets.ndim != 1 or offsets.dtype.kind != "i" or len(np.unique(offsets)) != len(offsets):
+        return f"offsets must be a vector of distinct signed integers, found {offsets.shape} of {offsets.dtype}"
+    if data.ndim != 2 or len(data) != len(offsets):  # noqa: PLR2004
+        return f"data must have one row per offset, found shape {data.shape} and {len(offsets)} offsets"
+    n_rows, n_columns = matrix.shape
+    if len(offsets) and not (-n_rows < int(offsets.min()) and int(offsets.max()) < n_columns):
+        return f"offsets must be in ({-n_rows}, {n_columns}), found {offsets.min()} to {offsets.max()}"
+    return None
+
+
+def _find_list_error(matrix: Any) -> str | None:
+    n_rows, n_columns = matrix.shape
+    if matrix.rows.shape != (n_rows,) or matrix.data.shape != (n_rows,):
+        return (
+            f"{n_rows} rows need {n_rows} lists, found {len(matrix.rows)} of columns and {len(matrix.data)} of values"
+        )
+    for row, (columns, values) in enumerate(zip(matrix.rows, matrix.data, strict=True)):
+        if len(columns) != len(values):
+            return f"row {row} has {len(columns)} column indices but {len(values)} values"
+    columns = [column for row in matrix.rows for column in row]
+    return _find_index_error("column", columns, n_columns)
+
+
+def _find_key_error(matrix: Any) -> str | None:
+    for axis, indices, size in zip(("row", "column"), zip(*matrix.keys(), strict=True), matrix.shape, strict=False):
+        problem = _find_index_error(axis, indices, size)
+        if problem:
+            return problem
+    return None
+
+
+def _find_index_error(axis: str, indices: Any, size: int) -> str | None:
+    wrong = next((index for index in indices if not isinstance(index, int | np.integer) or not 0 <= index < size), None)
+    return None if wrong is None else f"{axis} indices must be integers in [0, {size}), found {wrong!r}"
 
 
 def _find_range_error(axis: str, indices: Any, size: int) -> str | None:
@@ -72,3 +129,13 @@ def _find_range_error(axis: str, indices: Any, size: int) -> str | None:
     if low >= 0 and high < size:
         return None
     return f"{axis} indices must be in [0, {size}), found {low if low < 0 else high}"
+
+
+_FIND_ERROR: dict[str, Callable[[Any], str | None]] = {
+    "csr": _find_compressed_error,
+    "csc": _find_compressed_error,
+    "bsr": _find_block_error,
+    "dia": _find_diagonal_error,
+    "lil": _find_list_error,
+    "dok": _find_key_error,
+}

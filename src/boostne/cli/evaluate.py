@@ -21,6 +21,7 @@ from boostne.cli.inputs import load_labels
 from boostne.cli.options import given, numbers, options_of
 from boostne.cli.outputs import check_output
 from boostne.cli.session import session_of
+from boostne.errors import FileFormatError
 from boostne.progress import Progress
 
 if TYPE_CHECKING:
@@ -96,6 +97,9 @@ def evaluate(
         progress(Progress("reading", 0, ", ".join(embeddings)))
         options = given(ctx, EMBEDDING_FILE_OPTIONS)
         vectors = {name: read_embedding(path, **options) for name, path in names.items()}
+        for name, embedding in vectors.items():
+            if not len(embedding):
+                raise FileFormatError(f"{names[name]}: no vectors, so there is nothing to score")
         truth = load_labels(ctx, labels)
         for i, (name, embedding) in enumerate(vectors.items()):
             progress(Progress("scoring", i / len(vectors), name))
@@ -151,6 +155,8 @@ def _json(results: Mapping[str, "Evaluation"]) -> dict[str, Any]:
 
 def _csv(results: Mapping[str, "Evaluation"]) -> str:
     """Return the scores of each split; with several embeddings, the first column is their name."""
+    from boostne.io.spreadsheets import escape_formula
+
     if len(results) == 1:
         return next(iter(results.values())).to_csv()
     buffer = io.StringIO()
@@ -159,5 +165,5 @@ def _csv(results: Mapping[str, "Evaluation"]) -> str:
         heads, *rows = csv.reader(io.StringIO(result.to_csv()))
         if i == 0:
             writer.writerow(["embedding", *heads])
-        writer.writerows([name, *row] for row in rows)
+        writer.writerows([escape_formula(name), *row] for row in rows)
     return buffer.getvalue()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 def load_graph(ctx: click.Context, name: str) -> "Graph":
     """Return the graph in a file or data set."""
-    graph: Graph = _load(ctx, name, GRAPH_FILE_OPTIONS, _read_graph, lambda data: data.graph)
+    read = partial(_read_graph, memory_limit=ctx.params.get("memory_limit"))
+    graph: Graph = _load(ctx, name, GRAPH_FILE_OPTIONS, read, lambda data: data.graph)
     return graph.to_undirected() if ctx.params["to_undirected"] else graph
 
 

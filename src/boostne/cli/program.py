@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
@@ -16,6 +16,7 @@ from boostne.cli.demo import demo
 from boostne.cli.embed import embed, estimate
 from boostne.cli.evaluate import evaluate
 from boostne.cli.generate import generate
+from boostne.cli.limited_memory import is_out_of_memory, out_of_memory_message
 from boostne.cli.listings import datasets, methods
 from boostne.cli.reproduce import report, reproduce
 from boostne.cli.session import Session
@@ -85,11 +86,6 @@ for _command in (demo, embed, evaluate, estimate, methods, datasets, generate, r
     program.add_command(_command)
 
 
-def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the program and exit with its code."""
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
-
-
 def run(arguments: Sequence[str]) -> int:
     """Run the program and return its exit code."""
     if _COMPLETE in os.environ:
@@ -130,12 +126,10 @@ def _code_and_message(error: BaseException, session: Session) -> tuple[int, str]
             return BROKEN_PIPE, ""
         case click.ClickException():
             code, message = error.exit_code, error.format_message()
-        case MemoryError():
-            code, message = (MEMORY, str(error) or "not enough memory; 'boostne estimate' shows how much is needed")
+        case _ if is_out_of_memory(error):
+            code, message = MEMORY, out_of_memory_message(error)
         case OSError(filename=file, strerror=str(reason)) if file is not None:
             code, message = FAILURE, f"{file}: {reason}"
-        case RuntimeError() if str(error) == "can't start new thread":
-            code, message = MEMORY, "no thread could be started; there is not enough memory, or a limit on processes"
         case BoostneError() | OSError() | FloatingPointError():
             code, message = FAILURE, str(error)
         case _:

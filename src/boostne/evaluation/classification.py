@@ -16,6 +16,7 @@ from warnings import warn
 import numpy as np
 from numpy.typing import NDArray
 
+from boostne.address_space import affordable_threads
 from boostne.embedding import Embedding
 from boostne.errors import ParameterError
 from boostne.evaluation.checksum import embedding_sha256, labels_sha256
@@ -250,4 +251,4 @@ def _check_parameters(
 
 def check_threads(threads: int | None) -> int:
     """Return the number of threads; None means all cores."""
-    return available_threads() if threads is None else check_integer("threads", threads, 1)
+    return affordable_threads(available_threads() if threads is None else check_integer("threads", threads, 1))

@@ -1,33 +1,49 @@
 """Finished levels on disk, so that a killed run resumes from the last of them.
 
-A folder contains ``checkpoint.json``, which identifies the run, one ``level-NN.npz`` per finished level and, if
-requested, the connectivity matrix. Files are written atomically. A resumed run deflates X by the stored levels and
-continues; since the factors are stored exactly as the residual was deflated by them, the result has the same bits as
-that of an uninterrupted run.
+A folder contains ``checkpoint.json``, which identifies the run, ``form.json`` with the form of X, one ``level-NN.npz``
+per finished level and, if requested, the connectivity matrix. Files are written atomically. A resumed run deflates X by
+the stored levels and continues; since the factors are stored exactly as the residual was deflated by them, the result
+has the same bits as that of an uninterrupted run.
+
+Every file states the run it belongs to, what it contains and what that was computed from, with a checksum over all of
+this (:mod:`.checkpoint_files`). A damaged file is computed again. An intact file of another run, of another level or
+computed from other files than those in the folder is an error.
 """
 
 import json
 import warnings
-import zipfile
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
-from boostne.errors import CheckpointError, ParameterError
+from boostne.errors import CheckpointError, FileFormatError, ParameterError
 from boostne.factorization.boosting import Level
-from boostne.io.atomic import atomic_path, check_writable, make_folder
+from boostne.factorization.checkpoint_files import (
+    Arrays,
+    Origin,
+    checksum,
+    parse_json,
+    read_arrays,
+    read_json,
+    verified,
+    write_arrays,
+    write_json,
+)
+from boostne.io.atomic import check_writable, make_folder
 from boostne.matrices import CSRSource, MatrixForm
+from boostne.sparse_structure import find_structure_error
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "checkpoint.json"
 FORM = "form.json"
 MATRIX = ("indptr", "indices", "data")
-DAMAGED = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)  # what a damaged .npz raises
+HISTORY = {"objective": np.float64, "n_iter": np.int64, "residual_norm": np.float64, "nnz": np.int64}
 
 Fingerprint = Mapping[str, Any]
 
@@ -76,78 +92,129 @@ class CheckpointFolder:
     def __init__(self, folder: str | Path, fingerprint: Fingerprint, *, keep_matrix: bool = False) -> None:
         self._folder = Path(folder)
         self.keep_matrix = keep_matrix
-        manifest = self._folder / MANIFEST
+        # What the next level is computed from, the latter two as checksums; None until they are read or stored.
+        self._form: dict[str, Any] | None = None
+        self._matrix: str | None = None
+        self._previous: str | None = None
         # Through JSON, so that what is compared is what was stored.
         run = json.loads(json.dumps(dict(fingerprint)))
+        manifest = self._folder / MANIFEST
         if manifest.exists():
-            _check_same_run(self._folder, _read_manifest(manifest), run)
+            stored = _read_manifest(manifest)
+            _check_same_run(self._folder, stored, run)
             check_writable(manifest)
-            return
-        _create(self._folder)
-        _write_json(manifest, {"boostne checkpoint": FORMAT, "run": run})
+            run = stored  # 0 and 0.0 are the same parameter, but not the same JSON
+        else:
+            _create(self._folder)
+            write_json(manifest, {"boostne checkpoint": FORMAT, "run": run})
+        self._run = checksum(run)
 
-    def levels(self, most: int) -> list[Level]:
-        """Return the finished levels, at most ``most``; a damaged level ends the list with a warning."""
+    def form(self) -> MatrixForm | None:
+        """Return the form of X that the run started with, whatever memory is free now; a damaged file is a warning."""
+        path = self._folder / FORM
+        if not path.exists():
+            return None
+        try:
+            return _as_form(path, read_json(path, self._origin("form")).get("form"))
+        except (OSError, FileFormatError) as error:
+            _warn_damaged(path, error, "the form of X is chosen again")
+            return None
+
+    def save_form(self, form: MatrixForm) -> None:
+        """Store the form of X, from which all that is stored from now on is computed. A failure is a warning."""
+        self._form = asdict(form)
+        with self._failure_is_a_warning("the form of X"):
+            write_json(self._folder / FORM, {**self._origin("form"), "form": self._form})
+
+    def matrix(self, form: MatrixForm, shape: tuple[int, int], dtype: DTypeLike) -> CSRSource | None:
+        """Return the connectivity matrix in a given form if it was stored; a damaged file is a warning."""
+        path = self._folder / "connectivity.npz"
+        if not path.exists():
+            return None
+        origin = {**self._origin("connectivity matrix"), "form": asdict(form)}
+        try:
+            arrays, total = read_arrays(path, origin, MATRIX, "dropped")
+            source = _as_source(path, arrays, shape, np.dtype(dtype))
+        except (OSError, FileFormatError) as error:
+            _warn_damaged(path, error, "the matrix is built again")
+            return None
+        self._matrix = total
+        return source
+
+    def save_matrix(self, X: sparse.csr_array, dropped: NDArray[np.float64] | None = None) -> None:
+        """Store the connectivity matrix, after its form. A failure is a warning, and the run continues."""
+        arrays = {name: getattr(X, name) for name in MATRIX}
+        if dropped is not None:
+            arrays["dropped"] = dropped
+        origin = {**self._origin("connectivity matrix"), "form": self._form}
+        self._matrix = checksum(origin, arrays)
+        with self._failure_is_a_warning("the connectivity matrix"):
+            write_arrays(self._folder / "connectivity.npz", origin, arrays, self._matrix)
+
+    def levels(self, most: int, shape: tuple[int, int], dtype: DTypeLike) -> list[Level]:
+        """Return the finished levels, at most ``most``; a damaged level ends the list with a warning.
+
+        Parameters
+        ----------
+        most : int
+            k.
+        shape : tuple of int
+            Of the factors: nodes by components.
+        dtype : dtype
+            Of the factors.
+        """
         found: list[Level] = []
         for number in range(1, most + 1):
             path = self._level_path(number)
             if not path.exists():
                 break
             try:
-                found.append(_read_level(path))
-            except DAMAGED as error:
-                warnings.warn(f"{path} is damaged ({error}): level {number} is computed again", stacklevel=2)
+                arrays, total = read_arrays(path, self._level_origin(number), [field.name for field in fields(Level)])
+                found.append(_as_level(path, arrays, shape, np.dtype(dtype)))
+            except (OSError, FileFormatError) as error:
+                _warn_damaged(path, error, f"level {number} is computed again")
                 break
+            self._previous = total
         return found
 
     def save_level(self, number: int, level: Level) -> None:
-        """Store a finished level, counted from 1. A failure is a warning, and the run continues."""
-        arrays: dict[str, Any] = {name: getattr(level, name) for name in Level.__dataclass_fields__}
-        self._save(self._level_path(number), f"level {number}", arrays)
-
-    def form(self) -> MatrixForm | None:
-        """Return the form of X that the run started with, whatever memory is free now."""
-        path = self._folder / FORM
-        return MatrixForm(**_read_json(path)) if path.exists() else None
-
-    def save_form(self, form: MatrixForm) -> None:
-        """Store the form of X."""
-        _write_json(self._folder / FORM, asdict(form))
-
-    def matrix(self, shape: tuple[int, int]) -> CSRSource | None:
-        """Return the connectivity matrix if it was stored; a damaged file is a warning."""
-        path = self._folder / "connectivity.npz"
-        if not path.exists():
-            return None
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                indptr, indices, data = (file[name] for name in MATRIX)
-                dropped = file.get("dropped")
-        except DAMAGED as error:
-            warnings.warn(f"{path} is damaged ({error}): the matrix is built again", stacklevel=2)
-            return None
-        return CSRSource(sparse.csr_array((data, indices, indptr), shape=shape), dropped)
-
-    def save_matrix(self, X: sparse.csr_array, dropped: NDArray[np.float64] | None = None) -> None:
-        """Store the connectivity matrix. A failure is a warning, and the run continues."""
-        arrays = {name: getattr(X, name) for name in MATRIX}
-        if dropped is not None:
-            arrays["dropped"] = dropped
-        self._save(self._folder / "connectivity.npz", "the connectivity matrix", arrays)
+        """Store a finished level, counted from 1, after those before it. A failure is a warning."""
+        arrays = {name: np.asarray(value, HISTORY.get(name)) for name, value in vars(level).items()}
+        origin = self._level_origin(number)
+        self._previous = checksum(origin, arrays)
+        with self._failure_is_a_warning(f"level {number}"):
+            # Later levels were computed from another copy of this one.
+            later = number + 1
+            while self._level_path(later).exists():
+                self._level_path(later).unlink()
+                later += 1
+            write_arrays(self._level_path(number), origin, arrays, self._previous)
 
     def _level_path(self, number: int) -> Path:
         return self._folder / f"level-{number:02d}.npz"
 
-    def _save(self, path: Path, what: str, arrays: dict[str, Any]) -> None:
+    def _level_origin(self, number: int) -> Origin:
+        origin = self._origin(f"level {number}")
+        return {**origin, "form": self._form, "matrix": self._matrix, "previous": self._previous}
+
+    def _origin(self, content: str) -> Origin:
+        return {"run": self._run, "content": content}
+
+    @contextmanager
+    def _failure_is_a_warning(self, what: str) -> Iterator[None]:
         try:
-            with atomic_path(path) as temporary:
-                np.savez(temporary, allow_pickle=False, **arrays)
+            yield
         except (OSError, ParameterError) as error:
             warnings.warn(
                 f"{what} could not be stored in {self._folder} ({error}); the run continues without it. "
                 "What was stored before is safe",
-                stacklevel=2,
+                stacklevel=4,
             )
+
+
+def _warn_damaged(path: Path, error: Exception, remedy: str) -> None:
+    reason = str(error).removeprefix(f"{path}: ")
+    warnings.warn(f"{path} is damaged ({reason}): {remedy}", stacklevel=3)
 
 
 def _create(folder: Path) -> None:
@@ -159,36 +226,21 @@ def _create(folder: Path) -> None:
     check_writable(folder / MANIFEST)
 
 
-def _write_json(path: Path, content: Mapping[str, Any]) -> None:
-    with atomic_path(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise _foreign(path) from error
-    if not isinstance(content, dict):
-        raise _foreign(path)
-    return content
-
-
-def _foreign(path: Path) -> CheckpointError:
-    return CheckpointError(
-        f"{path} is not part of a boostne checkpoint or is damaged; delete its folder or give another"
-    )
-
-
 def _read_manifest(path: Path) -> dict[str, Any]:
-    content = _read_json(path)
-    version, run = content.get("boostne checkpoint"), content.get("run")
-    if version is None or not isinstance(run, dict):
-        raise _foreign(path)
-    if version != FORMAT:
+    try:
+        content = parse_json(path)
+        version, run = content.get("boostne checkpoint"), content.get("run")
+        if version is None or not isinstance(run, dict):
+            raise FileFormatError("the run is missing")
+        if version != FORMAT:
+            raise CheckpointError(
+                f"{path} has format {version!r} and this version of boostne reads {FORMAT}; give another folder"
+            )
+        verified(path, content)
+    except (OSError, FileFormatError) as error:
         raise CheckpointError(
-            f"{path} has format {version!r} and this version of boostne reads {FORMAT}; give another folder"
-        )
+            f"{path} is not part of a boostne checkpoint or is damaged; delete its folder or give another"
+        ) from error
     return run
 
 
@@ -202,8 +254,47 @@ def _check_same_run(folder: Path, stored: dict[str, Any], given: dict[str, Any])
         )
 
 
-def _read_level(path: Path) -> Level:
-    with np.load(path, allow_pickle=False) as file:
-        return Level(
-            file["U"], file["V"], file["objective"], int(file["n_iter"]), float(file["residual_norm"]), int(file["nnz"])
+def _as_form(path: Path, content: Any) -> MatrixForm:
+    try:
+        form = MatrixForm(**content)
+    except TypeError as error:
+        raise FileFormatError(f"{path}: {error}") from error
+    types = {"name": str, "epsilon": float | None, "max_per_row": int | None}
+    if not all(isinstance(getattr(form, name), kind) for name, kind in types.items()):
+        raise FileFormatError(f"{path}: invalid values in {content}")
+    return form
+
+
+def _as_source(path: Path, arrays: Arrays, shape: tuple[int, int], dtype: np.dtype[Any]) -> CSRSource:
+    _check_array(path, "data", arrays["data"], arrays["data"].shape[:1], dtype)
+    if not all(arrays[name].dtype.kind == "i" for name in ("indptr", "indices")):  # SciPy would truncate floats
+        raise FileFormatError(f"{path}: indptr and indices must be signed integers")
+    try:
+        X = sparse.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
+        problem = find_structure_error(X)
+    except (ValueError, TypeError) as error:
+        problem = str(error)
+    if problem:
+        raise FileFormatError(f"{path}: {problem}")
+    dropped = arrays.get("dropped")
+    if dropped is not None:
+        _check_array(path, "dropped", dropped, shape[:1], np.dtype(np.float64))
+    return CSRSource(X, dropped)
+
+
+def _as_level(path: Path, arrays: Arrays, shape: tuple[int, int], dtype: np.dtype[Any]) -> Level:
+    shapes = {"U": shape, "V": shape, "objective": arrays["objective"].shape[:1]}
+    for name, array in arrays.items():
+        _check_array(path, name, array, shapes.get(name, ()), np.dtype(HISTORY.get(name, dtype)))
+    numbers = {name: arrays[name].item() for name in arrays if name not in shapes}
+    return Level(**{**arrays, **numbers})
+
+
+def _check_array(path: Path, name: str, array: NDArray[Any], shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    if array.shape != shape or array.dtype != dtype:
+        raise FileFormatError(
+            f"{path}: {name} must have shape {shape} and type {dtype}, found {array.shape} and {array.dtype}"
         )
+    # Without temporary arrays, and false for NaN.
+    if array.size and not (array.min() >= 0 and array.max() < np.inf):
+        raise FileFormatError(f"{path}: {name} must be finite and not negative")

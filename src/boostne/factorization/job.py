@@ -60,7 +60,8 @@ class Job:
     def load(self, engine: Engine) -> MatrixForm:
         """Choose the form of X, load it into an engine, and return it."""
         form = self._stored_form() or self._plan(engine)
-        engine.load(self._stored_matrix() or self._source(form), self.progress)
+        engine.load(self._stored_matrix(form) or self._source(form), self.progress)
+        self.matrix.check_norm(engine.nnz, engine.norm2, self.reordered.graph, self.work.dtype)
         if self.checkpoint is not None:
             self.checkpoint.save_form(form)
         return form
@@ -73,9 +74,9 @@ class Job:
     def _stored_form(self) -> MatrixForm | None:
         return None if self.checkpoint is None else self.checkpoint.form()
 
-    def _stored_matrix(self) -> MatrixSource | None:
+    def _stored_matrix(self, form: MatrixForm) -> MatrixSource | None:
         n = self.work.n_nodes
-        return None if self.checkpoint is None else self.checkpoint.matrix((n, n))
+        return None if self.checkpoint is None else self.checkpoint.matrix(form, (n, n), self.work.dtype)
 
     def _plan(self, engine: Engine) -> MatrixForm:
         if self.checkpoint is not None and self.checkpoint.keep_matrix:

@@ -62,7 +62,7 @@ def reorder(
 
 def by_community(graph: Graph, kernels: Kernels) -> ReorderedGraph:
     """Sort the nodes of an undirected graph by community; within a community they keep their order."""
-    A = graph.adjacency
+    A = graph.rescaled()[0].adjacency  # float32 has a smaller range than the weights
     arrays = CSRGraph(
         A.indptr.astype(np.int64),
         A.indices.astype(np.int32, copy=False),

@@ -1,5 +1,6 @@
 """Atomic writing: files are written under a temporary name, then renamed."""
 
+import errno
 import os
 import secrets
 from collections.abc import Iterator
@@ -46,8 +47,9 @@ def check_writable(path: str | Path) -> None:
 def atomic_path(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path in the same folder; on success it atomically replaces `path`.
 
-    On any exception, including KeyboardInterrupt, the temporary file is removed and `path` is not changed. A
-    killed process can leave a hidden ``.boostne-…`` file, but never a partial file at `path`.
+    On any exception, including KeyboardInterrupt, the temporary file is removed and `path` is not changed; an
+    OSError, such as for a full disk, names `path`. A killed process can leave a hidden ``.boostne-…`` file, but never
+    a partial file at `path`.
 
     Parameters
     ----------
@@ -72,13 +74,19 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     temporary = _temporary_name(target)
     try:
         yield temporary
-        _flush_to_disk(temporary)
+        flush_to_disk(temporary)
         temporary.replace(target)
+    except OSError as error:
+        # Errors of writing, such as a full disk, name no file or the temporary one.
+        if error.filename not in (None, str(temporary)):
+            raise
+        reason = str(error) if error.errno is None else os.strerror(error.errno)
+        raise OSError(error.errno or errno.EIO, reason, str(path)) from error
     finally:
         temporary.unlink(missing_ok=True)
     # The rename is stored in the folder; Windows and some network drives cannot flush folders.
     with suppress(OSError):
-        _flush_to_disk(target.parent)
+        flush_to_disk(target.parent)
 
 
 def make_folder(folder: Path) -> str | None:
@@ -101,7 +109,8 @@ def _temporary_name(target: Path) -> Path:
     return target.with_name(f"{_TEMPORARY_PREFIX}{secrets.token_hex(8)}{target.suffix}")
 
 
-def _flush_to_disk(path: Path) -> None:
+def flush_to_disk(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
     # Windows flushes only handles opened for writing; folders can only be opened for reading.
     flags = os.O_RDONLY if path.is_dir() else os.O_RDWR
     descriptor = os.open(path, flags)

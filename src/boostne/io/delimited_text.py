@@ -1,23 +1,27 @@
-"""Delimited text files as rows of fields: delimiters, comments, headers, line numbers."""
+"""Delimited text files as rows of fields, in blocks: delimiters, comments, headers, line numbers."""
 
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
 from boostne.errors import FileFormatError, ParameterError
 from boostne.interop import ENDPOINT_COLUMNS
 from boostne.io.files import open_binary
+from boostne.io.reading_budget import ReadingBudget
 
 SAMPLE_LINES = 100  # for the detection of delimiter and header
+PYTHON_BLOCK = 1 << 20  # bytes at a time for formats whose fields become Python strings, 20 to 70 bytes for each byte
 
 _COMMENTS = "#%"
 _BLANK = " \t"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _HEADERS = (
     *(set(pair) for pair in ENDPOINT_COLUMNS if pair != ("u", "v")),  # which may be node ids
     {"node", "label"},
@@ -28,15 +32,17 @@ _HEADERS = (
 
 
 @dataclass(frozen=True)
-class TextFile:
-    """The content of a delimited text file.
+class TextBlock:
+    """Consecutive lines of a delimited text file.
 
     Parameters
     ----------
     path
         The file, for error messages.
     raw
-        Its content; every line ends with a newline.
+        The lines; each ends with a newline.
+    first_line
+        Number of the first line in the file.
     comments
         Lines that begin with one of these characters are comments.
     delimiter
@@ -45,6 +51,7 @@ class TextFile:
 
     path: Path
     raw: bytes
+    first_line: int
     comments: str
     delimiter: str
 
@@ -55,7 +62,7 @@ class TextFile:
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield the line number and the text of each line that is neither empty nor a comment."""
-        for number, line in enumerate(BytesIO(self.raw), start=1):
+        for number, line in enumerate(BytesIO(self.raw), start=self.first_line):
             try:
                 text = line.decode().strip("\n")
             except UnicodeDecodeError as error:
@@ -64,50 +71,143 @@ class TextFile:
             if start and start not in self.comments:
                 yield number, text
 
+    def commented_rows(self, width: int) -> list[str]:
+        """Return the comments that look like rows: ``#1,2``, but not ``# a comment``, in a file with two columns."""
+        if not self.comments or not any(mark.encode() in self.raw for mark in self.comments):
+            return []
+        pattern = rb"(?m)^[ \t]*(?:%s)[^ \t\n][^\n]*$" % _alternatives(self.comments)
+        lines = [match.decode(errors="replace") for match in re.findall(pattern, self.raw)]
+        rows = [split_fields(line.lstrip(_BLANK)[1:], self.delimiter) for line in lines]
+        return [
+            line
+            for line, row in zip(lines, rows, strict=True)
+            if len(row) == width and all(row) and not has_usual_names(row)
+        ]
+
     def error(self, line: int, problem: str) -> FileFormatError:
         """Return an error that names the file and the line."""
         return FileFormatError(f"{self.path}, line {line}: {problem}")
 
     def cleaned(self) -> bytes:
-        """Return the content without comments and empty lines; runs of delimiting spaces become one space."""
+        """Return the lines without comments and empty lines; runs of delimiting spaces become one space."""
         raw = self.raw
         marks = [mark.encode() for mark in (*self.comments, *_BLANK, "\n")]
         if any(raw.startswith(mark) or b"\n" + mark in raw for mark in marks):
-            comment = b"|".join(re.escape(mark.encode()) for mark in self.comments)
-            skip = rb"(?m)^[ \t]*(?:(?:%s)[^\n]*)?\n" % (comment or rb"(?!)")
+            skip = rb"(?m)^[ \t]*(?:(?:%s)[^\n]*)?\n" % (_alternatives(self.comments) or rb"(?!)")
             raw = re.sub(skip, b"", raw)
         return _single_spaced(raw) if self.delimiter == " " else raw
 
 
-def read_bytes(path: Path) -> bytes:
-    """Read a text file with a newline at the end of each line; raise if it is binary or empty."""
-    with open_binary(path) as stream:
-        raw = stream.read().removeprefix(b"\xef\xbb\xbf")
-    zero = raw.find(b"\0")
-    if zero >= 0:
-        raise FileFormatError(
-            f"{path}: a binary file (zero byte at offset {zero}) instead of text; for other formats see format="
-        )
-    if not raw.strip():
-        raise FileFormatError(f"{path}: the file is empty")
-    if b"\r" in raw:
-        raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    return raw if raw.endswith(b"\n") else raw + b"\n"
+@dataclass(frozen=True)
+class TextFile:
+    """A delimited text file that is read in blocks, once.
+
+    Parameters
+    ----------
+    path
+        The file, for error messages.
+    sample
+        The first blocks.
+    rest
+        The remaining blocks.
+    """
+
+    path: Path
+    sample: list[TextBlock]
+    rest: Iterator[TextBlock]
+
+    @property
+    def delimiter(self) -> str:
+        """Separator of fields."""
+        return self.sample[0].delimiter
+
+    def sample_rows(self) -> list[tuple[int, list[str]]]:
+        """Return the line number and the fields of the first rows."""
+        return list(islice(chain.from_iterable(block.rows() for block in self.sample), SAMPLE_LINES))
+
+    def blocks(self) -> Iterator[TextBlock]:
+        """Yield the blocks; the first contains the first row."""
+        while self.sample:
+            yield self.sample.pop(0)
+        yield from self.rest
 
 
-def read_text(path: Path, delimiter: str | None, comments: str | None) -> TextFile:
-    """Read a text file; detect its delimiter if none is given."""
-    comments = _COMMENTS if comments is None else comments
-    raw = read_bytes(path)
+def read_text(
+    path: Path, delimiter: str | None, comments: str | None, budget: ReadingBudget, block_bytes: int
+) -> TextFile:
+    """Open a text file to be read in blocks of about ``block_bytes``; detect its delimiter if none is given."""
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\n\r'):
         raise ParameterError(f"delimiter must be one character such as ',' or ' ', got {delimiter!r}")
-    text = TextFile(path, raw, comments, delimiter or " ")
-    sample = [line for _, line in islice(text.lines(), SAMPLE_LINES)]
-    if not sample:
+    comments = _COMMENTS if comments is None else comments
+    blocks = (
+        TextBlock(path, raw, number, comments, delimiter or " ")
+        for number, raw in _numbered_blocks(path, budget, block_bytes)
+    )
+    lines: list[str] = []
+    sample = []
+    while len(lines) < SAMPLE_LINES and (block := next(blocks, None)) is not None:
+        found = [line for _, line in islice(block.lines(), SAMPLE_LINES - len(lines))]
+        if found:
+            sample.append(block)
+            lines += found
+    if not lines:
         raise FileFormatError(
             f"{path}: no data, only comments; lines that begin with one of {comments!r} are comments, see comments="
         )
-    return text if delimiter else TextFile(path, raw, comments, _detect_delimiter(sample))
+    mark = delimiter or _detect_delimiter(lines)
+    return TextFile(
+        path, [replace(block, delimiter=mark) for block in sample], (replace(block, delimiter=mark) for block in blocks)
+    )
+
+
+def count_lines(path: Path) -> int:
+    """Return the number of newlines in a file."""
+    with path.open("rb", buffering=0) as stream:
+        chunks = iter(lambda: stream.read(1 << 20), b"")
+        return sum(chunk.count(b"\n") for chunk in chunks)
+
+
+def check_is_text(path: Path, raw: bytes, offset: int = 0) -> None:
+    """Raise FileFormatError for zero bytes, which no text contains; ``offset`` is the position in the file."""
+    zero = raw.find(b"\0")
+    if zero >= 0:
+        raise FileFormatError(
+            f"{path}: a binary file (zero byte at offset {offset + zero}) instead of text; "
+            "for other formats see format="
+        )
+
+
+def _numbered_blocks(path: Path, budget: ReadingBudget, block_bytes: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the number of the first line and the lines of each block that is not blank, with newlines as line ends."""
+    number, offset, empty = 1, 0, True
+    with open_binary(path) as stream:
+        while raw := _read_lines(stream, budget, block_bytes):
+            check_is_text(path, raw, offset)
+            lines = raw if offset else raw.removeprefix(_BYTE_ORDER_MARK)
+            offset += len(raw)
+            if b"\r" in lines:
+                lines = lines.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+            if lines and not lines.isspace():
+                empty = False
+                yield number, lines if lines.endswith(b"\n") else lines + b"\n"
+            number += lines.count(b"\n")
+    if empty:
+        raise FileFormatError(f"{path}: the file is empty")
+
+
+def _read_lines(stream: IO[bytes], budget: ReadingBudget, block_bytes: int) -> bytes:
+    """Read ``block_bytes`` and the remainder of the last line."""
+    raw = stream.read(block_bytes)
+    if len(raw) == block_bytes:
+        raw += stream.readline(block_bytes)
+    # A line can be of any length.
+    while len(raw) > block_bytes and not raw.endswith(b"\n"):
+        budget.check(2 * len(raw) + block_bytes, f"a line of {len(raw):,} bytes")
+        more = stream.readline(len(raw))
+        raw += more
+        if not more:
+            break
+    return raw
 
 
 def split_fields(line: str, delimiter: str) -> list[str]:
@@ -142,11 +242,20 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
     below = {field for row in rest for field in row}
     if any(_is_number(field) or field in below for field in first):
         return False
-    names = {field.lower().replace("_", "") for field in first}
-    if any(header <= names for header in _HEADERS):
+    if has_usual_names(first):
         return True
     columns = list(zip(*rest, strict=False))
     return any(all(map(_is_number, column)) for column in columns)
+
+
+def has_usual_names(row: Sequence[str]) -> bool:
+    """Return whether a row contains usual column names, such as source and target."""
+    names = {field.lower().replace("_", "") for field in row}
+    return any(header <= names for header in _HEADERS)
+
+
+def _alternatives(characters: str) -> bytes:
+    return b"|".join(re.escape(character.encode()) for character in characters)
 
 
 def _is_number(field: str) -> bool:

@@ -1,21 +1,87 @@
 """Reading tables of edges from Parquet files."""
 
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
+from boostne.errors import GraphError
 from boostne.graph import Graph
-from boostne.interop import EdgeOptions, Weight, as_graph, choose_columns
-from boostne.io.files import open_binary
+from boostne.interop import Columns, EdgeOptions, Weight, as_graph, choose_columns
+from boostne.io.files import open_seekable
+from boostne.io.reading_budget import ReadingBudget
 
 
 def read_edge_table(
-    path: Path, *, source: str | None, target: str | None, weight: Weight, **options: Unpack[EdgeOptions]
+    path: Path,
+    *,
+    source: str | None,
+    target: str | None,
+    weight: Weight,
+    budget: ReadingBudget,
+    **options: Unpack[EdgeOptions],
 ) -> Graph:
     """Read a Parquet table with one edge per row; ids keep the type of their columns."""
     from pyarrow.parquet import ParquetFile
 
-    with open_binary(path) as stream:
-        file = ParquetFile(stream)
-        columns = choose_columns(file.schema_arrow.names, source, target, weight)
-        table = file.read(columns=[name for name in columns if name])
+    with open_seekable(path, budget) as stream:
+        schema = ParquetFile(stream).schema_arrow
+        columns = choose_columns(schema.names, source, target, weight)
+        names = [name for name in columns if name]
+        _check_types(schema, columns)
+        # Text that is stored once in the file stays so until its size is known.
+        file = ParquetFile(stream, read_dictionary=[name for name in names if _is_text(schema.field(name).type)])
+        table = _read_columns(file, names, budget, weighted=columns.weight is not None)
     return as_graph(table, source=columns.source, target=columns.target, weight=columns.weight or False, **options)
+
+
+def _check_types(schema: Any, columns: Columns) -> None:
+    import pyarrow as pa
+
+    for name in filter(None, columns):
+        if schema.names.count(name) > 1:
+            raise GraphError(f"several columns are called {name!r}: rename them")
+    for name in (columns.source, columns.target):
+        kind = schema.field(name).type
+        value = kind.value_type if pa.types.is_dictionary(kind) else kind
+        # Floats and missing ids have messages of their own.
+        if not (_is_text(value) or pa.types.is_integer(value) or pa.types.is_floating(value) or value == pa.null()):
+            raise GraphError(
+                f"the column {name!r} has type {kind}, but node ids must be integers or strings: convert it"
+            )
+    if columns.weight:
+        kind = schema.field(columns.weight).type
+        if pa.types.is_temporal(kind) or pa.types.is_nested(kind):
+            raise GraphError(f"the column {columns.weight!r} has type {kind}, but weights must be numbers: convert it")
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _read_columns(file: Any, names: list[str], budget: ReadingBudget, *, weighted: bool) -> Any:
+    import pyarrow as pa
+
+    metadata = file.metadata
+    groups = range(metadata.num_row_groups)
+    # Not the sizes of columns: PyArrow 26 aborts if the statistics of a damaged file are inconsistent.
+    n_bytes = sum(metadata.row_group(i).total_byte_size for i in groups) * len(names) // len(file.schema_arrow.names)
+    budget.check_table(metadata.num_rows, n_bytes, weighted=weighted)
+    tables = [pa.schema([file.schema_arrow.field(name) for name in names]).empty_table()]
+    text_bytes = 0
+    for i in groups:
+        tables.append(file.read_row_group(i, columns=names))
+        text_bytes += sum(map(_text_bytes, tables[-1].columns))
+        budget.check_table(metadata.num_rows, text_bytes, weighted=weighted)
+    return pa.concat_tables(tables)
+
+
+def _text_bytes(column: Any) -> int:
+    """Return the size of a column of text in which each occurrence is stored; 0 for other columns."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_dictionary(column.type) or not _is_text(column.type.value_type):
+        return 0
+    lengths = [pc.binary_length(chunk.dictionary).take(chunk.indices) for chunk in column.chunks]
+    return sum(pc.sum(chunk.cast(pa.int64())).as_py() or 0 for chunk in lengths)

@@ -8,14 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.edges import find_invalid_weight
-from boostne.errors import FileFormatError, GraphError, ParameterError
+from boostne.errors import FileFormatError, ParameterError
 from boostne.graph import Duplicates, Graph, SelfLoops, logger
 from boostne.interop import choose_columns
-from boostne.io.delimited_text import SAMPLE_LINES, TextFile, has_header, read_text
-from boostne.node_ids import encode_text_ids
+from boostne.io.delimited_text import PYTHON_BLOCK, TextBlock, TextFile, count_lines, has_header, read_text
+from boostne.io.reading_budget import ReadingBudget
+from boostne.io.text_ids import TextIdColumns
 
 # Name of a column, or its position, starting at 0.
 Column = str | int
+
+_BLOCK = 1 << 22  # bytes parsed at a time
+_BLOCK_WORK = 16  # bytes needed to parse one byte
+_SHORTEST_LINE = 4
 
 
 class _Layout(NamedTuple):
@@ -40,25 +45,19 @@ def read_edgelist(
     weight: Column | Literal[False] | None,
     duplicates: Duplicates,
     self_loops: SelfLoops,
+    budget: ReadingBudget,
 ) -> Graph:
     """Read a graph from a text file with one edge per line; see :func:`boostne.io.read_graph`."""
-    text = read_text(path, delimiter, comments)
+    import pyarrow.csv  # noqa: F401 (so that the budget includes it)
+
+    _check_size(path, budget)
+    text = read_text(path, delimiter, comments, budget, _BLOCK)
     layout = _layout(text, header, source, target, weight)
-    table = _parse(text, layout)
-    if not table.num_rows:
+    ids, (u, v), weights = _parse(text, layout, budget)
+    if not len(u):
         raise FileFormatError(f"{path}: a header without edges")
-    ids, (u, v) = encode_text_ids(table[str(layout.source)], table[str(layout.target)])
-    if ids.dtype.kind != "i" and ids[0] == "":  # sorted: an empty id comes first
-        raise _locate_error(text, layout, "an empty node id")
-    weights = None if layout.weight is None else np.asarray(table[str(layout.weight)])
-    try:
-        return Graph.from_indices(
-            ids, u, v, weights, directed=bool(directed), duplicates=duplicates, self_loops=self_loops
-        )
-    except GraphError:
-        if weights is not None:
-            _check_weights(weights, text, layout)  # names the line
-        raise
+    budget.check_edges(len(u), len(ids), weighted=weights is not None)
+    return Graph.from_indices(ids, u, v, weights, directed=bool(directed), duplicates=duplicates, self_loops=self_loops)
 
 
 def read_adjlist(
@@ -69,17 +68,25 @@ def read_adjlist(
     comments: str | None,
     duplicates: Duplicates,
     self_loops: SelfLoops,
+    budget: ReadingBudget,
 ) -> Graph:
     """Read a graph from lines with a node and its neighbors, of which there may be none."""
-    text = read_text(path, delimiter, comments)
-    rows = []
-    for number, fields in text.rows():
-        if "" in fields:
-            raise text.error(number, "an empty node id between two delimiters")
-        rows.append(fields)
-    counts = [len(row) - 1 for row in rows]
-    ids, (heads, tails) = encode_text_ids([row[0] for row in rows], [node for row in rows for node in row[1:]])
-    heads = np.repeat(heads, counts)
+    text = read_text(path, delimiter, comments, budget, PYTHON_BLOCK)
+    columns, counts = TextIdColumns(2), []
+    n_edges = 0
+    for block in text.blocks():
+        rows = []
+        for number, fields in block.rows():
+            if "" in fields:
+                raise block.error(number, "an empty node id between two delimiters")
+            rows.append(fields)
+        counts.append(np.array([len(row) - 1 for row in rows], dtype=np.int64))
+        n_edges += int(counts[-1].sum())
+        columns.add([row[0] for row in rows], [node for row in rows for node in row[1:]])
+        budget.check_edges(n_edges, weighted=False)
+    ids, (heads, tails) = columns.encode(budget)
+    heads = np.repeat(heads, np.concatenate(counts))
+    budget.check_edges(n_edges, len(ids), weighted=False)
     return Graph.from_indices(ids, heads, tails, directed=bool(directed), duplicates=duplicates, self_loops=self_loops)
 
 
@@ -90,11 +97,11 @@ def _layout(
     target: Column | None,
     weight: Column | Literal[False] | None,
 ) -> _Layout:
-    sample = list(islice(text.rows(), SAMPLE_LINES))
+    sample = text.sample_rows()
     number, first = sample[0]
     width = len(first)
     if width < 2:  # noqa: PLR2004
-        raise text.error(number, _wrong_width(first, text))
+        raise text.sample[0].error(number, _wrong_width(first, text.delimiter))
     named = [name for name in (source, target, weight) if isinstance(name, str) and not name.isdecimal()]
     if header is None:
         header = bool(named) or has_header([row for _, row in sample])
@@ -128,12 +135,50 @@ def _column_name(column: Column | None, names: list[str]) -> str | None:
     return names[column]
 
 
-def _parse(text: TextFile, layout: _Layout) -> Any:
+def _check_size(path: Path, budget: ReadingBudget) -> None:
+    """Raise MemoryLimitError if the lines of a file are too many; those of a compressed file are counted later."""
+    size = path.stat().st_size if path.is_file() and path.suffix.lower() != ".gz" else 0
+    if not budget.fits_text_edges(size / _SHORTEST_LINE):
+        budget.check_text_edges(count_lines(path))
+
+
+def _parse(
+    text: TextFile, layout: _Layout, budget: ReadingBudget
+) -> tuple[NDArray[Any], list[NDArray[np.int64]], NDArray[np.float64] | None]:
+    """Return the distinct ids, the positions of sources and targets in them, and the weights."""
+    columns, weights = TextIdColumns(2), []
+    n_edges, commented = 0, []
+    weighted = layout.weight is not None
+    header = layout.header
+    for block in text.blocks():
+        commented += block.commented_rows(layout.width)
+        budget.check_edges(n_edges, weighted=weighted, working=_BLOCK_WORK * len(block.raw))
+        table = _parse_block(block, layout, header)
+        n_edges += table.num_rows
+        if columns.add(table[str(layout.source)], table[str(layout.target)]):
+            raise _locate_error(block, layout, header, "an empty node id")
+        if weighted:
+            weights.append(np.asarray(table[str(layout.weight)]))
+            _check_weights(weights[-1], block, header)
+        header = False
+    if commented:
+        logger.info(
+            "%s: %d comment%s look%s like an edge, such as %s; comments='' reads all lines",
+            text.path,
+            len(commented),
+            *(("", "s") if len(commented) == 1 else ("s", "")),
+            _shorten(commented[:1]),
+        )
+    ids, ends = columns.encode(budget)
+    return ids, ends, np.concatenate(weights) if weights else None
+
+
+def _parse_block(block: TextBlock, layout: _Layout, header: bool) -> Any:
     import pyarrow as pa
     from pyarrow import csv
 
-    raw = text.cleaned()
-    if layout.header:
+    raw = block.cleaned()
+    if header:
         raw = raw[raw.index(b"\n") + 1 :]
     columns = [str(position) for position in range(layout.width)]
     types = {str(layout.source): pa.string(), str(layout.target): pa.string()}
@@ -146,35 +191,35 @@ def _parse(text: TextFile, layout: _Layout) -> Any:
             pa.BufferReader(raw),
             read_options=csv.ReadOptions(column_names=columns),
             parse_options=csv.ParseOptions(
-                delimiter=text.delimiter, quote_char=False if text.delimiter == " " else '"'
+                delimiter=block.delimiter, quote_char=False if block.delimiter == " " else '"'
             ),
             # Ids stay text until all are known: type inference would merge 007 with 7, or turn ids into floats.
             convert_options=csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=[]),
         )
     except pa.ArrowInvalid as error:
-        raise _locate_error(text, layout, str(error)) from None
+        raise _locate_error(block, layout, header, str(error)) from None
 
 
-def _check_weights(weights: NDArray[Any], text: TextFile, layout: _Layout) -> None:
+def _check_weights(weights: NDArray[Any], block: TextBlock, header: bool) -> None:
     bad = find_invalid_weight(weights)
     if bad is not None:
         position, problem = bad
-        number, _ = next(islice(text.rows(), position + layout.header, None))
-        raise text.error(number, problem)
+        number, _ = next(islice(block.rows(), position + header, None))
+        raise block.error(number, problem)
 
 
-def _locate_error(text: TextFile, layout: _Layout, reason: str) -> FileFormatError:
+def _locate_error(block: TextBlock, layout: _Layout, header: bool, reason: str) -> FileFormatError:
     """Return an error that names the line on which the Arrow parser failed."""
-    for number, fields in islice(text.rows(), int(layout.header), None):
-        problem = _find_problem(fields, text, layout)
+    for number, fields in islice(block.rows(), int(header), None):
+        problem = _find_problem(fields, block, layout)
         if problem:
-            return text.error(number, problem)
-    return FileFormatError(f"{text.path}: {reason.splitlines()[0]}")
+            return block.error(number, problem)
+    return FileFormatError(f"{block.path}: {reason.splitlines()[0]}")
 
 
-def _find_problem(fields: list[str], text: TextFile, layout: _Layout) -> str | None:
+def _find_problem(fields: list[str], block: TextBlock, layout: _Layout) -> str | None:
     if len(fields) < 2:  # noqa: PLR2004
-        return _wrong_width(fields, text)
+        return _wrong_width(fields, block.delimiter)
     if len(fields) != layout.width:
         return (
             f"{len(fields)} columns, but the lines above have {layout.width} ({_shorten(fields)}): fix the "
@@ -194,8 +239,8 @@ def _find_problem(fields: list[str], text: TextFile, layout: _Layout) -> str | N
     return None
 
 
-def _wrong_width(fields: list[str], text: TextFile) -> str:
-    delimiter = "a space" if text.delimiter == " " else repr(text.delimiter)
+def _wrong_width(fields: list[str], delimiter: str) -> str:
+    delimiter = "a space" if delimiter == " " else repr(delimiter)
     return (
         f"one column ({_shorten(fields)}), but an edge needs two: the delimiter is {delimiter}; "
         "set another one with delimiter="

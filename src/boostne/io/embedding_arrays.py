@@ -4,14 +4,17 @@ import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from boostne.embedding import Embedding
 from boostne.errors import FileFormatError
-from boostne.io.atomic import atomic_path
+from boostne.io.atomic import atomic_path, flush_to_disk
 from boostne.io.embedding_ids import IdType, as_hashable, ids_from_json, ids_from_text, ids_to_json
+from boostne.io.files import errors_naming
+from boostne.io.numpy_files import open_archive, read_npy_file
 
 
 def write_npz(embedding: Embedding, path: Path) -> None:
@@ -27,24 +30,29 @@ def write_npz(embedding: Embedding, path: Path) -> None:
 
 def read_npz(path: Path) -> Embedding:
     """Read the arrays ``nodes``, ``vectors`` and, if present, ``levels``."""
-    with np.load(path, allow_pickle=False) as arrays:
-        missing = {"nodes", "vectors"} - set(arrays)
-        if missing:
-            raise FileFormatError(
-                f"{path}: the array {sorted(missing)[0]!r} is missing; it contains {', '.join(arrays)}"
-            )
-        nodes = ids_from_json(arrays["nodes"].tolist()) if "nodes_encoding" in arrays else arrays["nodes"]
-        return Embedding(nodes, arrays["vectors"], arrays.get("levels"))
+    with open_archive(path) as archive:
+        nodes, vectors = archive.read("nodes"), archive.read("vectors")
+        levels = archive.read("levels") if "levels" in archive.names else None
+        encoded = "nodes_encoding" in archive.names
+    if nodes.dtype.kind not in ("U" if encoded else "iuU"):
+        raise FileFormatError(
+            f"{path}: the array 'nodes' must contain integers or strings, got {nodes.dtype}; "
+            "convert the ids before saving them"
+        )
+    return Embedding(ids_from_json(nodes.tolist()) if encoded else nodes, vectors, levels)
 
 
 def write_npy(embedding: Embedding, path: Path) -> None:
     """Write only the vectors; :func:`write_npy_ids` must follow."""
     with path.open("wb") as file:
-        np.save(file, embedding.vectors)
+        # NumPy writes to a file itself and, if the disk is full, does not say so; a stream reports the reason.
+        stream: Any = SimpleNamespace(write=file.write)
+        np.save(stream, embedding.vectors)
 
 
 def write_npy_ids(embedding: Embedding, path: Path, vectors: Path) -> None:
     """Write ids and levels next to `path`, with the checksum of the file `vectors`."""
+    flush_to_disk(vectors)  # a full disk must be noticed before the ids are replaced
     content = {
         "nodes": [json.loads(text) for text in ids_to_json(embedding.nodes)],
         "levels": embedding.levels.tolist(),
@@ -56,18 +64,25 @@ def write_npy_ids(embedding: Embedding, path: Path, vectors: Path) -> None:
 
 def read_npy(path: Path, ids: str | Path | Iterable[Any] | None, id_type: IdType) -> Embedding:
     """Read vectors; their ids are given, in a text file, or in ``NAME.nodes.json``."""
-    vectors = np.load(path, allow_pickle=False)
+    vectors = read_npy_file(path)
     if isinstance(ids, str | Path):
-        lines = Path(ids).read_text(encoding="utf-8").removesuffix("\n").split("\n")
-        return Embedding(ids_from_text(lines, id_type), vectors)
+        with errors_naming(Path(ids), "a text file of ids", "not in UTF-8"):
+            lines = Path(ids).read_text(encoding="utf-8").removesuffix("\n").split("\n")
+            nodes = ids_from_text(lines, id_type)
+        return Embedding(nodes, vectors)
     if ids is not None:
         return Embedding(ids, vectors)
     ids_path = _ids_path(path)
     if not ids_path.is_file():
         raise FileFormatError(f"{path}: the file with its ids, {ids_path.name}, is missing; pass ids=")
-    content = json.loads(ids_path.read_text(encoding="utf-8"))
+    with errors_naming(ids_path, "JSON", "belongs to another program: pass ids="):
+        content = json.loads(ids_path.read_text(encoding="utf-8"))
     if not isinstance(content, dict) or not {"nodes", "levels", "sha256"} <= content.keys():
         raise FileFormatError(f"{ids_path}: must be a JSON object with nodes, levels and sha256; otherwise pass ids=")
+    for name in ("nodes", "levels"):
+        if not isinstance(content[name], list):
+            found = type(content[name]).__name__
+            raise FileFormatError(f"{ids_path}: {name} must be an array, got {found}; otherwise pass ids=")
     if content["sha256"] != _sha256(path):
         raise FileFormatError(
             f"{ids_path}: its checksum does not match {path.name}; if the ids are right, pass them with ids="

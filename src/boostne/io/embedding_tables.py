@@ -15,14 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.embedding import Embedding, column_names
-from boostne.errors import ParameterError
+from boostne.errors import FileFormatError, ParameterError
 from boostne.io.embedding_ids import IdType, ids_from_json, ids_from_text, ids_to_json
+from boostne.io.files import errors_naming
+from boostne.io.numpy_files import WRONG_SUFFIX
+from boostne.io.spreadsheets import escape_formulas, unescape_formulas
+from boostne.memory import check_memory
 from boostne.node_ids import as_ids
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _BLOCK_ROWS = 8192
+_NUMBER_BYTES = 8
 _MIN_NUMBERED_COLUMNS = 3
 _NODE_COLUMNS = ("node", "nodes", "node_id", "id", "__index_level_0__")
 
@@ -32,7 +37,7 @@ def write_parquet(embedding: Embedding, path: Path) -> None:
     from pyarrow import parquet
 
     # Dictionary encoding does not pay for values that rarely repeat.
-    open_writer = partial(parquet.ParquetWriter, use_dictionary=False)
+    open_writer = partial(parquet.ParquetWriter, use_dictionary=False, write_page_checksum=True)
     _write_tables(_tables(embedding, embedding.vectors.dtype), path, open_writer)
 
 
@@ -40,7 +45,7 @@ def write_csv(embedding: Embedding, path: Path) -> None:
     """Write a CSV table of 32-bit floats with a header."""
     from pyarrow import csv as arrow_csv
 
-    _write_tables(_tables(embedding, np.float32), path, arrow_csv.CSVWriter)
+    _write_tables(map(_without_formulas, _tables(embedding, np.float32)), path, arrow_csv.CSVWriter)
 
 
 def _write_tables(tables: Iterator["pa.Table"], path: Path, open_writer: Callable[..., Any]) -> None:
@@ -48,6 +53,11 @@ def _write_tables(tables: Iterator["pa.Table"], path: Path, open_writer: Callabl
     with open_writer(path, first.schema) as writer:
         for table in chain([first], tables):
             writer.write_table(table)
+
+
+def _without_formulas(table: "pa.Table") -> "pa.Table":
+    # The column of ids; integers, including negative ones, are numbers.
+    return table.set_column(0, "node", escape_formulas(table.column(0))) if table.schema[0].type == "string" else table
 
 
 def _tables(embedding: Embedding, dtype: Any) -> Iterator["pa.Table"]:
@@ -80,19 +90,39 @@ def row_blocks(embedding: Embedding, dtype: Any) -> Iterator[tuple[NDArray[Any],
 def read_parquet(paths: Sequence[Path]) -> Embedding:
     """Read a Parquet table, in one or several files, written by this library or another tool, such as pandas."""
     import pyarrow as pa
-    from pyarrow import parquet
 
-    table = pa.concat_tables([parquet.read_table(path) for path in paths])
+    table = pa.concat_tables([_read_parquet_file(path) for path in paths])
     metadata = table.schema.metadata or {}
     names = table.column_names
+    if not names:
+        raise FileFormatError(f"{paths[0]}: a table without columns is not an embedding")
     position = _node_column(names)
-    nodes = table.column(position).to_pylist()
+    nodes = table.column(position)
+    if pa.types.is_binary(nodes.type):  # strings of tools that do not mark them as such
+        nodes = nodes.cast(pa.string())
+    encoded = b"boostne.nodes_encoding" in metadata
+    if encoded and nodes.type != pa.string():
+        raise FileFormatError(f"{paths[0]}: the column {names[position]!r} must contain ids as JSON, got {nodes.type}")
     levels = json.loads(metadata.get(b"boostne.levels", b"null"))
     return Embedding(
-        ids_from_json(nodes) if b"boostne.nodes_encoding" in metadata else as_ids(nodes),
+        ids_from_json(nodes.to_pylist()) if encoded else as_ids(nodes.to_pylist()),
         as_matrix(table.remove_column(position)),
-        levels or _levels_of_columns(names[:position] + names[position + 1 :]),
+        _levels_of_columns(names[:position] + names[position + 1 :]) if levels is None else levels,
     )
+
+
+def _read_parquet_file(path: Path) -> "pa.Table":
+    from pyarrow import parquet
+
+    # Not read_table, which adds the folders of a path as columns.
+    with (
+        errors_naming(path, "a Parquet file", WRONG_SUFFIX),
+        path.open("rb") as stream,  # Arrow's error for a missing file has no file name
+        parquet.ParquetFile(stream, page_checksum_verification=True) as file,
+    ):
+        needed = file.metadata.num_rows * file.metadata.num_columns * _NUMBER_BYTES
+        check_memory(needed, f"reading {path}", "Close other programs or use a machine with more memory.")
+        return file.read()
 
 
 def read_csv(path: Path, id_type: IdType) -> Embedding:
@@ -104,8 +134,11 @@ def read_csv(path: Path, id_type: IdType) -> Embedding:
     header = bool(names) and _is_header(names)
     position = _node_column(names) if header else 0
     table = read_delimited(path, delimiter, columns=len(names), id_column=position, skip=int(header), quote='"')
-    ids = ids_from_text(table.column(position).to_pylist(), id_type)
     levels = _levels_of_columns(names[:position] + names[position + 1 :]) if header else None
+    nodes = table.column(position)
+    if levels is not None:  # written by this library
+        nodes = unescape_formulas(nodes)
+    ids = ids_from_text(nodes.to_pylist(), id_type)
     return Embedding(ids, as_matrix(table.remove_column(position)), levels)
 
 
@@ -129,14 +162,15 @@ def read_delimited(
 
 def as_matrix(table: "pa.Table") -> NDArray[Any]:
     """Return the columns as a matrix, in float64 if one of them requires it."""
+    from pyarrow import types
+
     wide = any(str(field.type) not in {"float", "halffloat"} for field in table.schema)
     matrix = np.empty((table.num_rows, table.num_columns), dtype=np.float64 if wide else np.float32)
-    for j, column in enumerate(table.columns):
-        try:
-            matrix[:, j] = column.to_numpy()
-        except (ValueError, TypeError):
-            name = table.column_names[j]
-            raise ValueError(f"the column {name!r} must contain one number per row, got {column.type}") from None
+    for j, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
+        # NumPy would also convert text and dates.
+        if not any(check(column.type) for check in (types.is_floating, types.is_integer, types.is_boolean)):
+            raise ParameterError(f"the column {name!r} must contain one number per row, got {column.type}")
+        matrix[:, j] = column.to_numpy()
     return matrix
 
 

@@ -14,21 +14,24 @@ suffix       content                                                  ids       
 Text cannot distinguish ``7`` from ``"7"``. Ids read from text are integers if all are canonical integers (``7``,
 but not ``007`` or ``7.0``), and strings otherwise, unless ``id_type`` is set; the writer warns if strings would be
 read back as integers. Word2vec text is delimited by spaces, so white space and percent signs in ids are
-percent-encoded (``New York`` is ``New%20York``); the reader decodes these sequences only. All files except ``.npz``
-and ``.npy`` are UTF-8, which cannot encode lone surrogates.
+percent-encoded (``New York`` is ``New%20York``); the reader decodes these sequences only. In CSV, strings that a
+spreadsheet would execute, or that begin with an apostrophe, get an apostrophe in front, which the reader removes if
+the header is that of this library. All files except ``.npz`` and ``.npy`` are UTF-8, which cannot encode lone
+surrogates.
 """
 
-import zipfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from boostne.embedding import Embedding
-from boostne.errors import FileFormatError, ParameterError
+from boostne.errors import FileFormatError, GraphError, ParameterError
 from boostne.io.atomic import atomic_path
 from boostne.io.embedding_arrays import read_npy, read_npz, write_npy, write_npy_ids, write_npz
 from boostne.io.embedding_ids import IdType, check_text_ids, check_utf8_ids
 from boostne.io.embedding_tables import read_csv, read_parquet, write_csv, write_parquet
+from boostne.io.files import errors_naming
+from boostne.io.numpy_files import WRONG_SUFFIX
 from boostne.io.parts import part_paths
 from boostne.io.word2vec import read_word2vec, write_word2vec
 from boostne.validation import check_choice
@@ -97,17 +100,16 @@ def read_embedding(
     if ids is not None and suffix != ".npy":
         raise ParameterError(f"ids= applies only to .npy files, which store no ids; {path.name} has its own ids")
     check_choice("id_type", id_type, ("auto", "int", "str"))
-    try:
-        if suffix == ".npy":
-            return read_npy(path, ids, id_type)
-        if suffix in _TEXT_READERS:
-            return _TEXT_READERS[suffix](path, id_type)
-        return _TYPED_READERS[suffix](path)
-    except FileFormatError:
-        raise
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        # The messages of NumPy, Arrow and Embedding do not name the file.
-        raise FileFormatError(f"{path}: {error}") from error
+    with errors_naming(path, f"an embedding in {suffix} format", WRONG_SUFFIX):
+        try:
+            if suffix == ".npy":
+                return read_npy(path, ids, id_type)
+            if suffix in _TEXT_READERS:
+                return _TEXT_READERS[suffix](path, id_type)
+            return _TYPED_READERS[suffix](path)
+        except (GraphError, ParameterError) as error:
+            # What the file contains is not an embedding: the messages of Embedding do not name the file.
+            raise FileFormatError(f"{path}: {error}") from error
 
 
 def known_suffix(path: Path) -> str:

@@ -3,10 +3,14 @@
 import gzip
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, Generic, NamedTuple, TypeVar, cast
 
-from boostne.errors import BoostneError, FileFormatError, GraphError, ParameterError
+from boostne.errors import BoostneError, FileFormatError, GraphError, MemoryLimitError, ParameterError
+from boostne.io.reading_budget import ReadingBudget
+
+_CHUNK = 1 << 22  # bytes decompressed between two checks of the budget
 
 Content = TypeVar("Content")
 
@@ -45,6 +49,23 @@ def open_binary(path: Path) -> IO[bytes]:
     return path.open("rb")
 
 
+def open_seekable(path: Path, budget: ReadingBudget) -> IO[bytes]:
+    """Open a file for reading bytes at any position; a ``.gz`` file is decompressed into memory."""
+    return read_into_memory(path, budget) if path.suffix.lower() == ".gz" else path.open("rb")
+
+
+def read_into_memory(path: Path, budget: ReadingBudget) -> BytesIO:
+    """Return the content of a file; raises MemoryLimitError before it exceeds the budget."""
+    content = BytesIO()
+    with open_binary(path) as stream:
+        while chunk := stream.read(_CHUNK):
+            # A buffer that grows reserves an eighth more than it needs, and may be copied.
+            budget.check(content.tell() // 8 + 2 * _CHUNK, f"more than {content.tell():,} bytes")
+            content.write(chunk)
+    content.seek(0)
+    return content
+
+
 def format_suffix(path: Path) -> str:
     """Return the suffix that identifies the format: in lower case and without ``.gz``.
 
@@ -58,7 +79,7 @@ def format_suffix(path: Path) -> str:
 
 
 @contextmanager
-def errors_naming(path: Path, format_name: str) -> Iterator[None]:
+def errors_naming(path: Path, format_name: str, alternative: str = "in another format: see format=") -> Iterator[None]:
     """Convert any exception of a parser to an error that names the file.
 
     Parsers raise anything from KeyError to zlib.error on damaged files. Errors of the operating system, such as a
@@ -68,12 +89,17 @@ def errors_naming(path: Path, format_name: str) -> Iterator[None]:
         yield
     except (GraphError, ParameterError) as error:
         raise type(error)(f"{path}: {error}") from None
-    except (BoostneError, MemoryError):
+    except BoostneError:
         raise
+    except MemoryError as error:
+        raise MemoryLimitError(
+            f"{path}: reading it as {format_name} takes more memory than is available ({error or 'out of memory'}); "
+            "a damaged file can require any amount"
+        ) from error
     except Exception as error:
         if isinstance(error, OSError) and error.filename is not None:
             raise
         reason = str(error).strip().split("\n")[0] or type(error).__name__
         raise FileFormatError(
-            f"{path}: cannot be read as {format_name}: {reason}; the file is damaged, or in another format: see format="
+            f"{path}: cannot be read as {format_name}: {reason}; the file is damaged, or {alternative}"
         ) from error

@@ -2,7 +2,7 @@
 
 from os import PathLike
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from boostne.graph import Duplicates, Graph, SelfLoops
 from boostne.io.edge_tables import read_edge_table
@@ -10,6 +10,7 @@ from boostne.io.edgelist import Column, read_adjlist, read_edgelist
 from boostne.io.files import FileFormat, format_suffix
 from boostne.io.graphml import read_gml, read_graphml
 from boostne.io.matrix_files import read_mat, read_mtx, read_scipy_npz
+from boostne.io.reading_budget import ReadingBudget
 from boostne.validation import check_choice
 
 _EDGELIST = FileFormat(read_edgelist, ("delimiter", "comments", "header", "source", "target", "weight"))
@@ -41,6 +42,7 @@ def read_graph(
     variable: str | None = None,
     duplicates: Duplicates = "once",
     self_loops: SelfLoops = "drop",
+    memory_limit: Any = None,
 ) -> Graph:
     r"""Read a graph from a file.
 
@@ -75,6 +77,8 @@ def read_graph(
         with its largest weight; ``"sum"`` adds the weights.
     self_loops
         ``"drop"`` removes self-loops, but not their nodes, and logs their number; ``"keep"`` keeps them.
+    memory_limit
+        Upper bound on the memory of the process, such as ``"2GB"``; by default 80 % of the available memory.
 
     Returns
     -------
@@ -85,6 +89,8 @@ def read_graph(
     ------
     FileFormatError
         The message names the file and, for text, the line.
+    MemoryLimitError
+        The file is too large for ``memory_limit``; raised before the memory is allocated.
 
     Examples
     --------
@@ -108,4 +114,12 @@ def read_graph(
         "weight": weight,
         "variable": variable,
     }
-    return _FORMATS[name].read(path, name, options, directed=directed, duplicates=duplicates, self_loops=self_loops)
+    return _FORMATS[name].read(
+        path,
+        name,
+        options,
+        directed=directed,
+        duplicates=duplicates,
+        self_loops=self_loops,
+        budget=ReadingBudget(path, memory_limit),
+    )

@@ -9,11 +9,12 @@ import numpy as np
 from scipy import sparse
 
 from boostne.errors import FileFormatError
-from boostne.io.delimited_text import SAMPLE_LINES, TextFile, has_header, read_text
+from boostne.io.delimited_text import PYTHON_BLOCK, TextBlock, has_header, read_text
 from boostne.io.files import FileFormat, format_suffix
-from boostne.io.matrix_files import choose_variable, load_mat
+from boostne.io.mat_files import open_mat
+from boostne.io.reading_budget import ReadingBudget
+from boostne.io.text_ids import TextIdColumns
 from boostne.labels import Labels, as_labels
-from boostne.node_ids import encode_text_ids
 from boostne.validation import check_choice
 
 _PAIR = 2
@@ -27,6 +28,7 @@ def read_labels(
     comments: str | None = None,
     header: bool | None = None,
     variable: str | None = None,
+    memory_limit: Any = None,
 ) -> Labels:
     r"""Read the labels of nodes from a file.
 
@@ -45,6 +47,8 @@ def read_labels(
         For lines with two columns: whether the first line contains column names. Detected by default.
     variable
         The variable of a MATLAB file; by default ``group``.
+    memory_limit
+        As for :func:`~boostne.io.read_graph`.
 
     Returns
     -------
@@ -65,44 +69,57 @@ def read_labels(
     name = format or {".cmty": "communities", ".mat": "mat"}.get(format_suffix(path), "lines")
     check_choice("format", name, _FORMATS)
     options = {"delimiter": delimiter, "comments": comments, "header": header, "variable": variable}
-    return _FORMATS[name].read(path, name, options)
+    return _FORMATS[name].read(path, name, options, budget=ReadingBudget(path, memory_limit))
 
 
-def _read_lines(path: Path, *, delimiter: str | None, comments: str | None, header: bool | None) -> Labels:
-    text = read_text(path, delimiter, comments)
-    sample = [row for _, row in islice(text.rows(), SAMPLE_LINES)]
+def _read_lines(
+    path: Path, *, delimiter: str | None, comments: str | None, header: bool | None, budget: ReadingBudget
+) -> Labels:
+    text = read_text(path, delimiter, comments, budget, PYTHON_BLOCK)
+    sample = [row for _, row in text.sample_rows()]
     if header is None:
         header = all(len(row) == _PAIR for row in sample) and has_header(sample)
-    rows = [(number, _checked_fields(number, row, text)) for number, row in islice(text.rows(), int(header), None)]
-    nodes = [row[0] for _, row in rows]
-    labels = [row[1:] for _, row in rows]
-    if not any(labels):
+    nodes, labels, counts = TextIdColumns(1), TextIdColumns(1), [np.zeros(0, dtype=np.int64)]
+    for block in text.blocks():
+        rows = [_checked_fields(number, row, block) for number, row in islice(block.rows(), int(header), None)]
+        header = False
+        nodes.add([row[0] for row in rows])
+        labels.add([label for row in rows for label in row[1:]])
+        counts.append(np.array([len(row) - 1 for row in rows], dtype=np.int64))
+        budget.check_labels(sum(map(len, counts)))
+    per_line = np.concatenate(counts)
+    if not per_line.any():
         raise FileFormatError(
             f"{path}: no labels: each line has one column; see delimiter=, or format='communities', "
             "which reads the nodes of one label per line"
         )
-    ids, (positions,) = encode_text_ids(nodes)
-    classes, (columns,) = encode_text_ids([label for row in labels for label in row])
-    return Labels.from_indices(ids, classes, np.repeat(positions, [len(row) for row in labels]), columns)
+    ids, (positions,) = nodes.encode(budget)
+    classes, (columns,) = labels.encode(budget)
+    return Labels.from_indices(ids, classes, np.repeat(positions, per_line), columns)
 
 
-def _checked_fields(number: int, row: list[str], text: TextFile) -> list[str]:
+def _checked_fields(number: int, row: list[str], block: TextBlock) -> list[str]:
     if not row[0]:
-        raise text.error(number, "an empty node id: fill it in or remove the line")
+        raise block.error(number, "an empty node id: fill it in or remove the line")
     # "node," in a table is a node without labels.
     return [row[0], *filter(None, row[1:])]
 
 
-def _read_communities(path: Path, *, delimiter: str | None, comments: str | None) -> Labels:
-    rows = [[node for node in row if node] for _, row in read_text(path, delimiter, comments).rows()]
-    ids, (members,) = encode_text_ids([node for row in rows for node in row])
-    columns = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
-    return Labels.from_indices(ids, np.arange(len(rows)), members, columns)
+def _read_communities(path: Path, *, delimiter: str | None, comments: str | None, budget: ReadingBudget) -> Labels:
+    nodes, counts = TextIdColumns(1), [np.zeros(0, dtype=np.int64)]
+    for block in read_text(path, delimiter, comments, budget, PYTHON_BLOCK).blocks():
+        rows = [[node for node in row if node] for _, row in block.rows()]
+        nodes.add([node for row in rows for node in row])
+        counts.append(np.array([len(row) for row in rows], dtype=np.int64))
+        budget.check_labels(sum(map(len, counts)))
+    ids, (members,) = nodes.encode(budget)
+    sizes = np.concatenate(counts)
+    return Labels.from_indices(ids, np.arange(len(sizes)), members, np.repeat(np.arange(len(sizes)), sizes))
 
 
-def _read_mat(path: Path, *, variable: str | None) -> Labels:
-    variables = load_mat(path)
-    matrix: Any = choose_variable(path, variables, variable, "group" if "group" in variables else None)
+def _read_mat(path: Path, *, variable: str | None, budget: ReadingBudget) -> Labels:
+    with open_mat(path, budget) as file:
+        matrix: Any = file.load(variable, "group" if "group" in file.variables else None)
     if not sparse.issparse(matrix) and 1 in matrix.shape:
         return as_labels(_integers_if_whole(matrix.ravel()))
     return as_labels(matrix)

@@ -2,91 +2,64 @@
 
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
-import numpy as np
-from scipy import sparse
-
-from boostne.errors import FileFormatError, ParameterError
+from boostne.errors import FileFormatError
 from boostne.graph import Graph
 from boostne.interop import EdgeOptions, as_graph
-from boostne.io.delimited_text import read_bytes
-from boostne.io.files import open_binary
+from boostne.io.delimited_text import check_is_text
+from boostne.io.files import read_into_memory
+from boostne.io.mat_files import MatFile, open_mat
+from boostne.io.reading_budget import ReadingBudget
+from boostne.io.sparse_npz import read_sparse_npz
 
 _GRAPH_VARIABLES = ("network", "A", "adj", "adjacency", "graph", "W")
+_PARSED_ENTRY = 16  # bytes of an entry in SciPy's matrix
+_SHORTEST_ENTRY = {"coordinate": 4, "array": 2}  # bytes
 
 
-def read_mtx(path: Path, **options: Unpack[EdgeOptions]) -> Graph:
+def read_mtx(path: Path, *, budget: ReadingBudget, **options: Unpack[EdgeOptions]) -> Graph:
     """Read a Matrix Market file."""
     from scipy.io import mminfo, mmread
 
+    raw = read_into_memory(path, budget).getvalue()
     # SciPy's reader crashes on zero bytes, trailing white space and matrices without rows.
-    raw = read_bytes(path).rstrip() + b"\n"
-    rows, columns, *_ = mminfo(BytesIO(raw))
-    if rows != columns or not rows:
+    check_is_text(path, raw)
+    if b"\r" in raw:
+        raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    if not raw.endswith(b"\n") or raw[-2:-1].isspace():
+        raw = raw.rstrip() + b"\n"
+    rows, columns, n_entries, layout, _, symmetry = mminfo(BytesIO(raw))
+    if rows != columns or rows <= 0:
         raise FileFormatError(f"{path}: an adjacency matrix must be square, got {rows} × {columns}")
-    return as_graph(mmread(BytesIO(raw)), **options)
-
-
-def read_scipy_npz(path: Path, **options: Unpack[EdgeOptions]) -> Graph:
-    """Read a sparse matrix written by ``scipy.sparse.save_npz``."""
-    with open_binary(path) as stream:
-        archive = np.load(stream, allow_pickle=False)
-        names = getattr(archive, "files", None)
-        if names is None or "format" not in names:
-            raise FileFormatError(
-                f"{path}: not a matrix written by scipy.sparse.save_npz; "
-                f"it contains {', '.join(map(repr, names)) if names else 'a plain array'}"
-            )
-        stream.seek(0)
-        matrix = sparse.load_npz(stream)
-    return as_graph(matrix, **options)
-
-
-def read_mat(path: Path, *, variable: str | None, **options: Unpack[EdgeOptions]) -> Graph:
-    """Read a graph from a variable of a MATLAB file."""
-    variables = load_mat(path)
-    matrix = choose_variable(path, variables, variable, _graph_variable(variables))
-    return as_graph(matrix, **options)
-
-
-def load_mat(path: Path) -> dict[str, Any]:
-    """Return the variables of a MATLAB file."""
-    from scipy.io import loadmat
-
-    with open_binary(path) as stream:
-        try:
-            content = loadmat(stream)
-        except NotImplementedError:
-            raise FileFormatError(
-                f"{path}: MATLAB 7.3 files (HDF5) are not supported: save it with save(…, '-v7')"
-            ) from None
-    return {name: value for name, value in content.items() if not name.startswith("__")}
-
-
-def choose_variable(path: Path, variables: dict[str, Any], wanted: str | None, default: str | None) -> Any:
-    """Return the wanted or the default variable; raise an error that lists all variables if there is none."""
-    if wanted is not None and wanted not in variables:
-        raise ParameterError(f"variable={wanted!r} is not in the file; it contains {_describe(variables)}")
-    name = wanted or default
-    if name is None:
+    if layout == "array" and symmetry != "general":
+        n_entries = rows * (rows - 1) // 2
+    if n_entries * _SHORTEST_ENTRY[layout] > len(raw):
         raise FileFormatError(
-            f"{path}: the variable is ambiguous; the file contains {_describe(variables)}: choose one with variable="
+            f"{path}: cannot be read as mtx: Truncated: it claims {n_entries:,} entries, but has {len(raw):,} bytes"
         )
-    return variables[name]
+    n_stored = n_entries if symmetry == "general" else 2 * n_entries
+    budget.check_matrix(rows, n_stored, working=_PARSED_ENTRY * n_stored)
+    matrix = mmread(BytesIO(raw))
+    del raw
+    return as_graph(matrix, **options)
 
 
-def _describe(variables: dict[str, Any]) -> str:
-    shapes = {
-        name: " × ".join(map(str, getattr(value, "shape", ()))) or type(value).__name__
-        for name, value in variables.items()
-    }
-    return ", ".join(f"{name!r} ({shape})" for name, shape in shapes.items()) or "no variables"
+def read_scipy_npz(path: Path, *, budget: ReadingBudget, **options: Unpack[EdgeOptions]) -> Graph:
+    """Read a sparse matrix written by ``scipy.sparse.save_npz``."""
+    return as_graph(read_sparse_npz(path, budget), **options)
 
 
-def _graph_variable(variables: dict[str, Any]) -> str | None:
-    named = next((name for name in _GRAPH_VARIABLES if name in variables), None)
+def read_mat(path: Path, *, variable: str | None, budget: ReadingBudget, **options: Unpack[EdgeOptions]) -> Graph:
+    """Read a graph from a variable of a MATLAB file."""
+    with open_mat(path, budget) as file:
+        matrix = file.load(variable, _graph_variable(file))
+    return as_graph(matrix, **options)
+
+
+def _graph_variable(file: MatFile) -> str | None:
+    named = next((name for name in _GRAPH_VARIABLES if name in file.variables), None)
     if named:
         return named
-    square = [name for name, value in variables.items() if sparse.issparse(value) and value.shape[0] == value.shape[1]]
+    square = [name for name, found in file.variables.items() if found.is_sparse and len(set(found.shape)) == 1]
     return square[0] if len(square) == 1 else None

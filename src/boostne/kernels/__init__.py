@@ -7,6 +7,7 @@
 import os
 import warnings
 
+from boostne.address_space import affordable_threads
 from boostne.errors import ParameterError
 from boostne.kernels.contract import Kernels
 
@@ -28,7 +29,8 @@ def get_kernels(name: str | None = None, threads: int | None = None) -> Kernels:
     name : {"reference", "baseline", "avx2", "avx512"}, optional
         Defaults to the value of ``BOOSTNE_KERNELS``, or else to the widest instruction set of this machine.
     threads : int, optional
-        Number of threads; defaults to all cores that this process may use. Results do not depend on it.
+        Number of threads; defaults to all cores that this process may use. Fewer are started if the address space is
+        limited. Results do not depend on it.
     """
     from boostne.kernels.native import bindings, library
     from boostne.kernels.reference import ReferenceKernels
@@ -50,7 +52,7 @@ def get_kernels(name: str | None = None, threads: int | None = None) -> Kernels:
             stacklevel=2,
         )
         return ReferenceKernels()
-    return bindings.NativeKernels(path, name, available_threads() if threads is None else threads)
+    return bindings.NativeKernels(path, name, affordable_threads(available_threads() if threads is None else threads))
 
 
 def instruction_set() -> str:

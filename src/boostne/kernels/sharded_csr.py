@@ -109,8 +109,8 @@ class ShardedCSR(Shards):
         if cuts is None:
             cuts = cut_rows(indptr, matrix.shape[1])
         pointers = np.concatenate([indptr[a : b + 1] for a, b in pairwise(cuts)])
-        indices = np.array(matrix.indices, dtype=np.int32, copy=copy or None)
-        data = np.array(matrix.data, copy=copy or None)
+        indices = matrix.indices.astype(np.int32, copy=copy)
+        data = matrix.data.astype(matrix.data.dtype, copy=copy)
         return cls(cuts, data, matrix.shape[1], first_shard, pointers, indices)
 
     def row_pointers(self, s: int) -> NDArray[np.int64]:

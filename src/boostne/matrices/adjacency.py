@@ -6,9 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from boostne.errors import GraphError
 from boostne.graph import Graph
 from boostne.kernels.csr_graph import TransitionGraph
 from boostne.matrices.base import SparseMatrix
+
+HEADROOM = 2.0**24  # what inverse degrees may be multiplied by, such as the number of edges
 
 
 class AdjacencyMatrix(SparseMatrix):
@@ -20,6 +23,8 @@ class AdjacencyMatrix(SparseMatrix):
 
 class NormalizedAdjacencyMatrix(SparseMatrix):
     """``X = D^-1/2 A D^-1/2``."""
+
+    scale_invariant = True
 
     def build(self, graph: Graph) -> sparse.csr_array:
         return normalized_adjacency(graph)
@@ -49,6 +54,17 @@ def reciprocal(values: NDArray[np.float64]) -> NDArray[Any]:
     return np.divide(1, values, out=np.zeros_like(values), where=values > 0)
 
 
+def cast_inverse_degrees(inverse: NDArray[np.float64], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return inverse degrees in a precision; raise GraphError if the products with them would overflow."""
+    largest = inverse.max(initial=0)
+    if largest * HEADROOM > np.finfo(dtype).max:
+        raise GraphError(
+            f"the smallest weighted degree is {1 / largest:.1g} times the mean weight, which is too small for {dtype}: "
+            "use dtype='float64', remove the edges with the smallest weights, or raise these"
+        )
+    return inverse.astype(dtype)
+
+
 def transition_graph(graph: Graph, dtype: np.dtype[Any]) -> TransitionGraph:
     """Return the arrays of ``S = D^-1 A`` as the kernels take them."""
     A = graph.adjacency
@@ -56,7 +72,7 @@ def transition_graph(graph: Graph, dtype: np.dtype[Any]) -> TransitionGraph:
         A.indptr.astype(np.int64, copy=False),
         A.indices.astype(np.int32, copy=False),
         A.data.astype(dtype, copy=False) if graph.weighted else None,
-        inverse_degrees(graph).astype(dtype),
+        cast_inverse_degrees(inverse_degrees(graph), dtype),
     )
 
 

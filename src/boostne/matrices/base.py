@@ -12,7 +12,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from boostne.budget import Workload
-from boostne.errors import ParameterError
+from boostne.edges import checked_matrix
+from boostne.errors import GraphError, ParameterError
 from boostne.graph import Graph
 from boostne.matrices.source import CSRSource, MatrixSource
 from boostne.memory import MemoryBudget
@@ -34,6 +35,10 @@ class MatrixForm:
 
 
 EXACT = MatrixForm()
+# Largest norm of X by the size of a number, and the inverse of the smallest: its square must not overflow.
+MAX_NORM = {4: 1e18, 8: 1e150}
+# Rounding error of a logarithm of n summed terms, in units of the machine epsilon times √n.
+ROUNDING = 8.0
 
 
 @dataclass(frozen=True)
@@ -63,9 +68,19 @@ class ConnectivityMatrix(BaseEstimator, ABC):  # type: ignore[misc]
     ----------
     reorderable : bool
         Whether the matrix of a graph with permuted nodes is the permuted matrix.
+    scale_invariant : bool
+        Whether multiplying all weights by a constant leaves the matrix unchanged.
+    logarithmic : bool
+        Whether the entries are logarithms of ratios, 0 where nodes are as close as chance, so that rounding errors are
+        absolute.
+    empty_remedy : str
+        What to change if all entries are zero.
     """
 
     reorderable = True
+    scale_invariant = False
+    logarithmic = False
+    empty_remedy = "multiply the weights by a constant, so that their mean is about 1"
 
     def check(self) -> None:
         """Raise ParameterError if a parameter is out of range."""
@@ -88,11 +103,28 @@ class ConnectivityMatrix(BaseEstimator, ABC):  # type: ignore[misc]
         threads : int
             The result does not depend on it.
         """
+        if self.scale_invariant:
+            graph, _ = graph.rescaled()
         return self._source(graph, form, np.dtype(dtype), seed, threads)
 
     @abstractmethod
     def _source(self, graph: Graph, form: MatrixForm, dtype: Any, seed: int, threads: int) -> MatrixSource:
         """Return the rows; see :meth:`source`."""
+
+    def check_norm(self, n_entries: int, norm2: float, graph: Graph, dtype: Any) -> None:
+        """Raise GraphError if X is zero, up to rounding, or its squared norm is out of the range of factorizations."""
+        norm, largest = float(np.sqrt(norm2)), MAX_NORM[np.dtype(dtype).itemsize]
+        noise = ROUNDING * np.finfo(dtype).eps * np.sqrt(graph.n_nodes * n_entries) if self.logarithmic else 0.0
+        if norm <= noise:
+            raise GraphError(
+                f"the connectivity matrix of this graph with {graph.n_edges:,} edges is zero: {self.empty_remedy}"
+            )
+        if not 1 / largest <= norm <= largest:
+            raise GraphError(
+                f"the norm of the connectivity matrix is {norm:.1g}, and {np.dtype(dtype)} allows {1 / largest:.0e} to "
+                f"{largest:.0e}: multiply the weights by a constant, so that their mean is about 1, or use "
+                "dtype='float64'"
+            )
 
     @property
     def requested_form(self) -> MatrixForm | None:
@@ -135,12 +167,12 @@ class SparseMatrix(ConnectivityMatrix):
 def nonnegative_csr(matrix: Any, graph: Graph, dtype: Any) -> sparse.csr_array:
     """Return a matrix in canonical CSR format; raise ParameterError unless all entries are finite and non-negative."""
     n = graph.n_nodes
-    try:
-        X = sparse.csr_array(matrix, dtype=dtype)
-    except (TypeError, ValueError) as error:
+    if not hasattr(matrix, "shape") and not isinstance(matrix, list | tuple):
         raise ParameterError(
             f"connectivity must be a matrix of numbers or a function that returns one; got {type(matrix).__name__}"
-        ) from error
+        )
+    with np.errstate(over="ignore"):  # infinite entries are reported below
+        X = sparse.csr_array(checked_matrix(matrix, "connectivity", ParameterError), dtype=dtype)
     if X.shape != (n, n):
         raise ParameterError(f"connectivity must be {n} × {n}, as the graph has {n} nodes; got {X.shape}")
     X.sum_duplicates()
@@ -148,6 +180,11 @@ def nonnegative_csr(matrix: Any, graph: Graph, dtype: Any) -> sparse.csr_array:
     if len(bad):
         row = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1
         nodes = format_ids(graph.nodes[[row, X.indices[bad[0]]]])
+        if X.data[bad[0]] == np.inf:
+            raise ParameterError(
+                f"connectivity must be finite; entry ({nodes}) is inf in {X.dtype}: divide the weights by their mean, "
+                "or use dtype='float64'"
+            )
         raise ParameterError(
             "connectivity must be finite and non-negative, since the product of non-negative factors is never "
             f"negative; entry ({nodes}) is {X.data[bad[0]]}. SocialDimension and HOPE factorize without it"
@@ -183,7 +220,7 @@ def sample_rows(
 
 def matrix_sha256(matrix: Any) -> str:
     """Return a SHA-256 checksum of a matrix: its shape, dtype, entries and their positions."""
-    X = sparse.csr_array(matrix)
+    X = sparse.csr_array(checked_matrix(matrix, "the matrix", ParameterError))
     digest = hashlib.sha256(f"matrix 1 {X.shape} {X.dtype.name}\n".encode())
     for positions in (X.indptr, X.indices):
         digest.update(positions.astype("<i8").data)

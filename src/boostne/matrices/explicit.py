@@ -4,6 +4,8 @@ from typing import Any
 
 from scipy import sparse
 
+from boostne.edges import checked_matrix, summed_csr
+from boostne.errors import ParameterError
 from boostne.graph import Graph
 from boostne.matrices.base import SparseMatrix
 
@@ -19,10 +21,13 @@ class ExplicitMatrix(SparseMatrix):
     """
 
     reorderable = False
+    empty_remedy = "the matrix passed as connectivity needs positive entries"
 
     def __init__(self, matrix: Any) -> None:
         self.matrix = matrix
 
     def build(self, graph: Graph) -> Any:
         found = self.matrix(graph) if callable(self.matrix) else self.matrix
-        return found.copy() if sparse.issparse(found) else found
+        if not sparse.issparse(found):
+            return found
+        return summed_csr(checked_matrix(found, "connectivity", ParameterError))

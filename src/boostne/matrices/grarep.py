@@ -34,6 +34,10 @@ class GraRepMatrix(ConnectivityMatrix):
         b; larger values keep fewer entries.
     """
 
+    scale_invariant = True
+    logarithmic = True
+    empty_remedy = "use another window, or lower negative"
+
     def __init__(self, *, window: int = 10, negative: float = 1.0) -> None:
         self.window = window
         self.negative = negative
@@ -52,7 +56,9 @@ class GraRepMatrix(ConnectivityMatrix):
         return EXACT
 
     def sample(self, graph: Graph, form: MatrixForm, work: Workload) -> RowSample:
-        return self._source(graph, form, work.dtype, 0, work.threads).sample()
+        return sample_rows(
+            self.source(graph, form, dtype=work.dtype, threads=work.threads), SAMPLED_ROWS, SAMPLED_BLOCKS
+        )
 
 
 class StepSource(KernelSource):

@@ -58,9 +58,10 @@ class AdamicAdarMatrix(SparseMatrix):
     """
 
     def build(self, graph: Graph) -> sparse.csr_array:
+        graph, unit = graph.rescaled()
         A = graph.adjacency.astype(np.float64)
         W = sparse.diags_array(reciprocal(graph.degrees + np.asarray(A.sum(axis=0))))
-        return (A @ W @ A).tocsr()
+        return (A @ W @ A).tocsr() * unit
 
 
 class OperatorMatrix(ConnectivityMatrix):
@@ -95,7 +96,8 @@ class KatzMatrix(OperatorMatrix):
             check_number("beta", self.beta, 0, strict=True)
 
     def operator(self, graph: Graph) -> LinearOperator:
-        return katz(graph, self.beta)
+        graph, unit = graph.rescaled()
+        return katz(graph, None if self.beta is None else self.beta * unit)
 
 
 class PageRankMatrix(OperatorMatrix):
@@ -106,6 +108,8 @@ class PageRankMatrix(OperatorMatrix):
     alpha : float, default=0.5
         α, between 0 and 1: the probability that a walk continues.
     """
+
+    scale_invariant = True
 
     def __init__(self, *, alpha: float = 0.5) -> None:
         self.alpha = alpha

@@ -18,6 +18,10 @@ class LINEMatrix(SparseMatrix):
         b, the number of negative samples; larger values keep fewer entries.
     """
 
+    scale_invariant = True
+    logarithmic = True
+    empty_remedy = "lower negative"
+
     def __init__(self, *, negative: float = 1.0) -> None:
         self.negative = negative
 

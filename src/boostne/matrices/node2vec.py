@@ -56,6 +56,10 @@ class Node2VecMatrix(ConnectivityMatrix):
         b, the number of negative samples; larger values keep fewer entries.
     """
 
+    scale_invariant = True
+    logarithmic = True
+    empty_remedy = "use another window, or lower negative"
+
     def __init__(self, *, p: float = 1.0, q: float = 1.0, window: int = 10, negative: float = 1.0) -> None:
         self.p = p
         self.q = q

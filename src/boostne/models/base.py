@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_non_negative
 
+from boostne.edges import check_sparse
 from boostne.embedding import Embedding
 from boostne.errors import GraphError, ParameterError
 from boostne.graph import Graph
@@ -87,6 +88,7 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
         """
         graph = self._check_graph(X)
         vectors, levels = self._fit(graph, progress)
+        _check_vectors(vectors)
         self.embedding_ = Embedding(graph.nodes, vectors, levels)
         self.n_features_in_ = graph.n_nodes
         return self
@@ -122,6 +124,10 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
     def _check_graph(self, X: Any) -> Graph:
         name = type(self).__name__
         if isinstance(X, np.ndarray) or sparse.issparse(X):
+            if sparse.issparse(X):
+                check_sparse(X, "an adjacency matrix")
+            else:
+                X = np.asarray(np.ma.filled(X, 0))  # scikit-learn rejects matrices and ignores masks
             X = check_array(X, accept_sparse=True, ensure_min_samples=2, input_name="X", estimator=self)
             check_non_negative(X, name)
         graph = as_graph(X)
@@ -149,6 +155,16 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
         tags.input_tags.positive_only = True
         tags.input_tags.sparse = True
         return tags
+
+
+def _check_vectors(vectors: NDArray[Any]) -> None:
+    """Raise GraphError if no entry is in the range of full precision, or one is not finite."""
+    largest, limits = max(abs(vectors.max()), abs(vectors.min())), np.finfo(vectors.dtype)
+    if not limits.tiny / limits.eps <= largest <= limits.max:
+        raise GraphError(
+            f"the largest entry of the vectors is {largest:g}, out of the range of {vectors.dtype}: multiply the "
+            "weights by a constant, so that their mean is about 1, or use dtype='float64'"
+        )
 
 
 def _methods_with(capability: str) -> str:

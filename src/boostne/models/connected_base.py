@@ -42,7 +42,9 @@ class ConnectedEmbedder(NodeEmbedder):
         connected = np.ones(graph.n_nodes, bool)
         connected[graph.isolated] = False
         vectors = np.zeros((graph.n_nodes, self.dimensions), self.dtype)
-        vectors[connected] = self._embed(graph.without_isolated(), seed_from(self.random_state), progress)
+        found = self._embed(graph.without_isolated(), seed_from(self.random_state), progress)
+        with np.errstate(over="ignore"):  # checked by the caller
+            vectors[connected] = found
         return vectors, np.array(widths)
 
     def _check_width(self, width: int, graph: Graph) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from boostne.address_space import affordable_threads
 from boostne.budget import Estimate, Workload, share_done
 from boostne.errors import ParameterError
 from boostne.factorization.boosting import Level, LevelSettings, PassCallback, boost, random_start
@@ -94,7 +95,8 @@ class FactorizationEmbedder(NodeEmbedder):
             vectors = np.empty((graph.n_nodes, self.dimensions), self.dtype)
             self.context_ = np.empty_like(vectors)
             self.levels_: list[NDArray[Any]] = []
-            finished = checkpoint.levels(self.levels) if checkpoint is not None else []
+            shape = (graph.n_nodes, job.work.components)
+            finished = checkpoint.levels(self.levels, shape, self.dtype) if checkpoint is not None else []
             for i, level in enumerate(self._boost(engine, job, finished)):  # boost, and store each level
                 if checkpoint is not None and i >= len(finished):
                     checkpoint.save_level(i + 1, level)
@@ -210,5 +212,5 @@ class FactorizationEmbedder(NodeEmbedder):
             components=self.dimensions // self.levels,
             max_iter=self.max_iter,
             dtype=np.dtype(self.dtype),
-            threads=self.threads or available_threads(),
+            threads=affordable_threads(self.threads or available_threads()),
         )

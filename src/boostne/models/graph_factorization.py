@@ -60,7 +60,9 @@ class GraphFactorization(ConnectedEmbedder):
 
     def _embed(self, graph: Graph, seed: int, progress: ProgressCallback) -> NDArray[Any]:
         progress(Progress("eigenvectors", 0.0, f"{self.dimensions} of the adjacency matrix"))
-        A = graph.adjacency.astype(np.float64)
-        self.eigenvalues_, Q = largest_eigenpairs(A, self.dimensions, seed=seed)
-        Q *= np.sqrt(graph.n_nodes * np.maximum(self.eigenvalues_, 0))
+        scaled, unit = graph.rescaled()
+        A = scaled.adjacency.astype(np.float64)
+        values, Q = largest_eigenpairs(A, self.dimensions, seed=seed)
+        self.eigenvalues_ = values * unit
+        Q *= np.sqrt(graph.n_nodes * np.maximum(values, 0)) * np.sqrt(unit)
         return Q

@@ -113,6 +113,7 @@ class GraRep(ConnectedEmbedder):
         return [self.dimensions // self.steps] * self.steps
 
     def _embed(self, graph: Graph, seed: int, progress: ProgressCallback) -> NDArray[Any]:
+        graph, _ = graph.rescaled()
         width = self.dimensions // self.steps
         vectors = np.empty((graph.n_nodes, self.dimensions))
         self.singular_values_ = np.empty((self.steps, width))

@@ -122,19 +122,26 @@ class HOPE(ConnectedEmbedder):
     def _embed(self, graph: Graph, seed: int, progress: ProgressCallback) -> NDArray[Any]:
         half = self.dimensions // 2
         progress(Progress("vectors", 0.0, f"{half} pairs of singular vectors"))
-        U, self.singular_values_, V = self._triplets(graph, half, seed)
-        scale = np.sqrt(graph.n_nodes * self.singular_values_)
-        return np.hstack([U * scale, V * scale])
+        with np.errstate(over="ignore", invalid="ignore"):  # checked by the caller
+            U, self.singular_values_, V = self._triplets(*graph.rescaled(), half, seed)
+            scale = np.sqrt(graph.n_nodes * self.singular_values_)
+            return np.hstack([U * scale, V * scale])
 
-    def _triplets(self, graph: Graph, count: int, seed: int) -> tuple[NDArray[Any], ...]:
-        """Return singular triplets of M, derived from eigenpairs of A if M = f(A), which is ten times as fast."""
-        f = eigenvalue_map(graph, self.similarity, beta=self.beta)
+    def _triplets(self, graph: Graph, unit: float, count: int, seed: int) -> tuple[NDArray[Any], ...]:
+        """Return singular triplets of M, derived from eigenpairs of A if M = f(A), which is ten times as fast.
+
+        The weights of the graph are given in a unit.
+        """
+        beta = None if self.beta is None else self.beta * unit
+        power = {"common-neighbors": 2, "adamic-adar": 1}.get(self.similarity, 0)  # of the weights in M
+        f = eigenvalue_map(graph, self.similarity, beta=beta)
         if f is None:
-            M = similarity_matrix(graph, self.similarity, beta=self.beta, alpha=self.alpha)
-            return truncated_svd(M, count, seed=seed)
+            M = similarity_matrix(graph, self.similarity, beta=beta, alpha=self.alpha)
+            U, s, V = truncated_svd(M, count, seed=seed)
+            return U, s * np.float64(unit) ** power, V
         # |f| is monotone on either side of zero, so its largest values are at the ends of the spectrum.
         values, vectors = outermost_eigenpairs(graph.adjacency.astype(np.float64), count, seed=seed)
         transformed = f(values)
         largest = np.argsort(-np.abs(transformed), kind="stable")[:count]
         U, s = padded(vectors[:, largest], count), padded(transformed[largest], count)
-        return U, np.abs(s), U * np.sign(s)
+        return U, np.abs(s) * np.float64(unit) ** power, U * np.sign(s)

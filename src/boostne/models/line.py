@@ -107,6 +107,7 @@ class LINE(ConnectedEmbedder):
         check_number("learning_rate", self.learning_rate, 0, strict=True)
 
     def _embed(self, graph: Graph, seed: int, progress: ProgressCallback) -> NDArray[Any]:
+        graph, _ = graph.rescaled()
         edges = edges_of(graph)
         in_degrees = np.asarray(graph.adjacency.sum(axis=0, dtype=np.float64))
         first_seed, second_seed = np.random.SeedSequence(seed).generate_state(2, np.uint64).tolist()

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from boostne.budget import Estimate
 from boostne.eigensolvers import truncated_svd
 from boostne.errors import ParameterError
+from boostne.factorization.local import squared_norm
 from boostne.factorization.ordering import ReorderedGraph
 from boostne.graph import Graph
 from boostne.matrices import ConnectivityMatrix
@@ -125,6 +126,7 @@ class NetMF(FactorizationEmbedder):
         matrix = self._check_parameters(graph)
         seed = seed_from(self.random_state)
         _, X, _ = self._job(ReorderedGraph(graph), matrix, seed, progress=progress).build()
+        matrix.check_norm(X.nnz, squared_norm(X.data), graph, self.dtype)
         progress(Progress("vectors", 0.0, f"{self.dimensions} singular vectors"))
         U, s, V = truncated_svd(X, self.dimensions, seed=seed)
         root = np.sqrt(s)

@@ -56,5 +56,7 @@ class SocialDimension(ConnectedEmbedder):
 
     def _embed(self, graph: Graph, seed: int, progress: ProgressCallback) -> NDArray[Any]:
         progress(Progress("eigenvectors", 0.0, f"{self.dimensions} of the modularity matrix"))
-        self.eigenvalues_, Q = largest_eigenpairs(modularity(graph), self.dimensions, seed=seed)
+        scaled, unit = graph.rescaled()
+        values, Q = largest_eigenpairs(modularity(scaled), self.dimensions, seed=seed)
+        self.eigenvalues_ = values * unit
         return Q * float(np.sqrt(graph.n_nodes))

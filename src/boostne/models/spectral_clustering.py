@@ -62,6 +62,6 @@ class SpectralClustering(ConnectedEmbedder):
 
     def _embed(self, graph: Graph, seed: int, progress: ProgressCallback) -> NDArray[Any]:
         progress(Progress("eigenvectors", 0.0, f"{self.dimensions} of the normalized adjacency matrix"))
-        self.eigenvalues_, Q = component_eigenpairs(graph, self.dimensions, seed)
+        self.eigenvalues_, Q = component_eigenpairs(graph.rescaled()[0], self.dimensions, seed)
         Q *= signs(Q) * np.sqrt(graph.n_nodes)
         return Q

@@ -54,6 +54,7 @@ class WalkEmbedder(ConnectedEmbedder):
         check_number("q", self.q, 0, strict=True)
 
     def _embed(self, graph: Graph, seed: int, progress: ProgressCallback) -> NDArray[Any]:
+        graph, _ = graph.rescaled()
         kernels = get_kernels(threads=self.threads)
         n_walks = self.walks * int(np.count_nonzero(np.diff(graph.adjacency.indptr)))
         parts = number_of_parts(graph.n_nodes, n_walks * self.length * (self.window + 1))

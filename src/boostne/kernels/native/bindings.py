@@ -23,20 +23,22 @@ MAX_CHUNKS = 64
 SUFFIX = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64"}
 
 
-def _to_c(argument: Any) -> Any:
-    if not isinstance(argument, np.ndarray):
-        return argument
-    if not argument.flags.c_contiguous:
-        raise ValueError("kernels take C-contiguous arrays")
-    return argument.ctypes.data
-
-
 def _residual(name: str, R: Residual) -> tuple[str, tuple[Any, ...]]:
     """Return the name of the function for R's layout and the arguments that describe R."""
     if isinstance(R, ColumnBlockedCSR):
         entries = R.starts, R.packed_indices, R.data
         return f"{name}_column_blocked", (R.n_shards, R.blocks, R.rows, R.n_strips, R.bits, *entries)
     return name, (R.n_shards, R.cuts, R.indptr, R.indices, R.data)
+
+
+def _check_factors(R: Residual, U: Array, V: Array) -> None:
+    if U.shape != (R.n_rows, V.shape[1]) or len(V) != R.n_columns:
+        raise ValueError(f"factors of shapes {U.shape} and {V.shape} do not fit a {R.n_rows} by {R.n_columns} matrix")
+
+
+def _check_same_shape(V: Array, W: Array) -> None:
+    if V.shape != W.shape:
+        raise ValueError(f"both matrices must have the same shape; got {V.shape} and {W.shape}")
 
 
 def _n_chunks(n_rows: int) -> int:
@@ -60,7 +62,7 @@ class NativeKernels(Kernels):
         self._scratch: Array = np.empty((0, 0))
 
     def _call(self, name: str, *arguments: Any) -> None:
-        getattr(self._library, f"boostne_{name}")(*map(_to_c, arguments))
+        getattr(self._library, f"boostne_{name}")(*arguments)
 
     def _call_typed(self, name: str, dtype: np.dtype[Any], *arguments: Any) -> None:
         self._call(f"{name}_{SUFFIX[dtype]}", self._isa, self.threads, *arguments)
@@ -78,6 +80,7 @@ class NativeKernels(Kernels):
     def sweep(
         self, R: Residual, V: Array, gram_v: DoubleArray, U: Array, *, inner: int
     ) -> tuple[list[PartialSum], DoubleArray]:
+        _check_factors(R, U, V)
         n_columns, width = V.shape
         nodes = tree_nodes(R.first_shard, R.n_shards)
         sums = aligned_empty((len(nodes) * n_columns, width), V.dtype)
@@ -92,6 +95,7 @@ class NativeKernels(Kernels):
         return [PartialSum(*node, sums[i * n_columns :][:n_columns]) for i, node in enumerate(nodes)], grams
 
     def hals(self, V: Array, C: Array, gram_u: DoubleArray, *, inner: int) -> tuple[DoubleArray, float]:
+        _check_same_shape(V, C)
         n_rows, width = V.shape
         gram_v, product = np.empty((width, width)), np.empty(1)
         self._call_typed(
@@ -100,12 +104,14 @@ class NativeKernels(Kernels):
         return gram_v, float(product[0])
 
     def extrapolate(self, V: Array, W: Array, step: float) -> DoubleArray:
+        _check_same_shape(V, W)
         n_rows, width = V.shape
         gram_w = np.empty((width, width))
         self._call_typed("extrapolate", V.dtype, _n_chunks(n_rows), n_rows, width, step, V, W, gram_w)
         return gram_w
 
     def deflate(self, R: Residual, U: Array, V: Array) -> DoubleArray:
+        _check_factors(R, U, V)
         norms = np.empty(R.n_shards)
         name, matrix = _residual("deflate", R)
         self._call_typed(name, V.dtype, *matrix, V.shape[1], U, V, norms)
@@ -121,7 +127,8 @@ class NativeKernels(Kernels):
         """Allocate the output of a function that computes rows from walks, and call it."""
         dtype = graph.inverse_degree.dtype
         slots = round_up(len(rows), BLOCK_COLUMNS)
-        scratch = self._scratch_for((2 * self.threads * graph.n, BLOCK_COLUMNS), dtype)
+        threads = min(self.threads, slots // BLOCK_COLUMNS)
+        scratch = self._scratch_for((2 * threads * graph.n, BLOCK_COLUMNS), dtype)
         counts = np.empty(slots, np.int64)
         indices, values = np.empty((slots, graph.n), np.int32), np.empty((slots, graph.n), dtype)
         self._call_typed(

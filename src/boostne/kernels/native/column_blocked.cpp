@@ -21,7 +21,7 @@ template <class T> T* allocate_once(std::unique_ptr<T[]>& buffer, int64_t size) 
 
 // Sorts the entries of each block by strips, in place; columns become packed indices, and `starts` is filled.
 template <class T>
-void stripe(int threads, const Strips& all, const int64_t* indptr, int32_t* columns, T* data, int64_t* starts) {
+void stripe(int threads, const Strips& all, const int64_t* indptr, uint32_t* columns, T* data, int64_t* starts) {
   int64_t max_entries = 0;
   for (int64_t b = 0; b < all.blocks; ++b)
     max_entries = std::max(max_entries, indptr[all.rows[b + 1]] - indptr[all.rows[b]]);
@@ -45,10 +45,10 @@ void stripe(int threads, const Strips& all, const int64_t* indptr, int32_t* colu
     for (int64_t i = first; i < last; ++i)
       for (int64_t q = indptr[i]; q < indptr[i + 1]; ++q) {
         const int64_t to = next[columns[q] >> all.bits]++ - begin;
-        packed[to] = static_cast<uint32_t>(i - first) << all.bits | (static_cast<uint32_t>(columns[q]) & mask);
+        packed[to] = static_cast<uint32_t>(i - first) << all.bits | (columns[q] & mask);
         values[to] = data[q];
       }
-    std::copy(packed, packed + (end - begin), reinterpret_cast<uint32_t*>(columns) + begin);
+    std::copy(packed, packed + (end - begin), columns + begin);
     std::copy(values, values + (end - begin), data + begin);
   });
 }
@@ -86,26 +86,32 @@ void deflate(int isa, int threads, int64_t shards, const Strips& all, const int6
 }  // namespace boostne
 
 #define BOOSTNE_FOR_TYPE(T, SUFFIX)                                                                                    \
-  BOOSTNE_API void boostne_stripe_##SUFFIX(int isa, int threads, int64_t n_blocks, const int64_t* rows,                \
-                                           int64_t strips, int bits, const int64_t* indptr, int32_t* columns, T* data, \
-                                           int64_t* starts) {                                                          \
-    (void)isa;                                                                                                         \
-    boostne::stripe(threads, {n_blocks, rows, strips, bits}, indptr, columns, data, starts);                           \
+  BOOSTNE_API int boostne_stripe_##SUFFIX(int isa, int threads, int64_t n_blocks, const int64_t* rows, int64_t strips, \
+                                          int bits, const int64_t* indptr, uint32_t* columns, T* data,                 \
+                                          int64_t* starts) {                                                           \
+    return boostne::guarded([&] {                                                                                      \
+      (void)isa;                                                                                                       \
+      boostne::stripe(threads, {n_blocks, rows, strips, bits}, indptr, columns, data, starts);                         \
+    });                                                                                                                \
   }                                                                                                                    \
-  BOOSTNE_API void boostne_sweep_column_blocked_##SUFFIX(                                                              \
+  BOOSTNE_API int boostne_sweep_column_blocked_##SUFFIX(                                                               \
       int isa, int threads, int64_t first, int64_t shards, const int64_t* blocks, const int64_t* rows, int64_t strips, \
       int bits, const int64_t* starts, const uint32_t* packed_indices, const T* data, int64_t n_columns,               \
       int64_t width, int inner, double dead, const T* V, const double* gram_v, T* U, T* partials, double* grams,       \
       int64_t buffers, T* scratch) {                                                                                   \
-    boostne::sweep<T>(                                                                                                 \
-        isa, {blocks[shards], rows, strips, bits}, blocks, starts, packed_indices, data,                               \
-        {threads, first, shards, n_columns, width, inner, dead, V, gram_v, U, partials, grams, buffers, scratch});     \
+    return boostne::guarded([&] {                                                                                      \
+      boostne::sweep<T>(                                                                                               \
+          isa, {blocks[shards], rows, strips, bits}, blocks, starts, packed_indices, data,                             \
+          {threads, first, shards, n_columns, width, inner, dead, V, gram_v, U, partials, grams, buffers, scratch});   \
+    });                                                                                                                \
   }                                                                                                                    \
-  BOOSTNE_API void boostne_deflate_column_blocked_##SUFFIX(                                                            \
+  BOOSTNE_API int boostne_deflate_column_blocked_##SUFFIX(                                                             \
       int isa, int threads, int64_t shards, const int64_t* blocks, const int64_t* rows, int64_t strips, int bits,      \
       int64_t* starts, uint32_t* packed_indices, T* data, int64_t width, const T* U, const T* V, double* norm2) {      \
-    boostne::deflate<T>(isa, threads, shards, {blocks[shards], rows, strips, bits}, blocks, starts, packed_indices,    \
-                        data, width, U, V, norm2);                                                                     \
+    return boostne::guarded([&] {                                                                                      \
+      boostne::deflate<T>(isa, threads, shards, {blocks[shards], rows, strips, bits}, blocks, starts, packed_indices,  \
+                          data, width, U, V, norm2);                                                                   \
+    });                                                                                                                \
   }
 
 BOOSTNE_FOR_TYPE(float, f32)

@@ -57,12 +57,14 @@ class Propagation {
 }  // namespace boostne
 
 // Runs at most `max_rounds` rounds; stops early after a round with at most `tolerated_changes` changes.
-BOOSTNE_API void boostne_communities(int64_t n, const int64_t* indptr, const int32_t* indices, const float* weights,
-                                     int64_t max_size, int max_rounds, int64_t tolerated_changes, int32_t* labels) {
-  boostne::Propagation propagation(n, {indptr, indices, weights}, max_size, labels);
-  for (int round = 0; round < max_rounds; ++round) {
-    int64_t changed = 0;
-    for (int64_t v = 0; v < n; ++v) changed += propagation.visit(v);
-    if (changed <= tolerated_changes) break;
-  }
+BOOSTNE_API int boostne_communities(int64_t n, const int64_t* indptr, const int32_t* indices, const float* weights,
+                                    int64_t max_size, int max_rounds, int64_t tolerated_changes, int32_t* labels) {
+  return boostne::guarded([&] {
+    boostne::Propagation propagation(n, {indptr, indices, weights}, max_size, labels);
+    for (int round = 0; round < max_rounds; ++round) {
+      int64_t changed = 0;
+      for (int64_t v = 0; v < n; ++v) changed += propagation.visit(v);
+      if (changed <= tolerated_changes) break;
+    }
+  });
 }

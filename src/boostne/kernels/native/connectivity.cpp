@@ -32,20 +32,24 @@ void walk_columns(int isa, int threads, int64_t first, int64_t last, int64_t n, 
 }  // namespace
 }  // namespace boostne
 
-#define BOOSTNE_FOR_TYPE(T, SUFFIX)                                                                                   \
-  BOOSTNE_API void boostne_walk_columns_##SUFFIX(int isa, int threads, int64_t first, int64_t last, int64_t n,        \
-                                                 const int64_t* indptr, const int32_t* adjacent, const T* weights,    \
-                                                 const T* inverse_degree, const T* scale, int window, T* scratch,     \
-                                                 int32_t* indices, T* data, int64_t* counts) {                        \
-    boostne::walk_columns<T>(isa, threads, first, last, n, indptr, adjacent, weights, inverse_degree, scale, nullptr, \
-                             window, true, scratch, indices, data, counts);                                           \
-  }                                                                                                                   \
-  BOOSTNE_API void boostne_step_rows_##SUFFIX(int isa, int threads, int64_t first, int64_t last, int64_t n,           \
-                                              const int64_t* indptr, const int32_t* adjacent, const T* weights,       \
-                                              const T* inverse_degree, const T* scale, const T* row_scale, int steps, \
-                                              T* scratch, int32_t* indices, T* data, int64_t* counts) {               \
-    boostne::walk_columns<T>(isa, threads, first, last, n, indptr, adjacent, weights, inverse_degree, scale,          \
-                             row_scale, steps, false, scratch, indices, data, counts);                                \
+#define BOOSTNE_FOR_TYPE(T, SUFFIX)                                                                                  \
+  BOOSTNE_API int boostne_walk_columns_##SUFFIX(int isa, int threads, int64_t first, int64_t last, int64_t n,        \
+                                                const int64_t* indptr, const int32_t* adjacent, const T* weights,    \
+                                                const T* inverse_degree, const T* scale, int window, T* scratch,     \
+                                                int32_t* indices, T* data, int64_t* counts) {                        \
+    return boostne::guarded([&] {                                                                                    \
+      boostne::walk_columns<T>(isa, threads, first, last, n, indptr, adjacent, weights, inverse_degree, scale,       \
+                               nullptr, window, true, scratch, indices, data, counts);                               \
+    });                                                                                                              \
+  }                                                                                                                  \
+  BOOSTNE_API int boostne_step_rows_##SUFFIX(int isa, int threads, int64_t first, int64_t last, int64_t n,           \
+                                             const int64_t* indptr, const int32_t* adjacent, const T* weights,       \
+                                             const T* inverse_degree, const T* scale, const T* row_scale, int steps, \
+                                             T* scratch, int32_t* indices, T* data, int64_t* counts) {               \
+    return boostne::guarded([&] {                                                                                    \
+      boostne::walk_columns<T>(isa, threads, first, last, n, indptr, adjacent, weights, inverse_degree, scale,       \
+                               row_scale, steps, false, scratch, indices, data, counts);                             \
+    });                                                                                                              \
   }
 
 BOOSTNE_FOR_TYPE(float, f32)

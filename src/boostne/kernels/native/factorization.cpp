@@ -1,6 +1,7 @@
 // C interface of the factorization: work is distributed to threads, and results are added in a fixed order.
 
 #include "api.h"
+#include "cpu_features.h"
 #include "isa.h"
 #include "parallel.h"
 #include "row_kernels.h"
@@ -8,15 +9,6 @@
 
 namespace boostne {
 namespace {
-
-int best_isa() {
-#if defined(__x86_64__) || defined(_M_X64)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"))
-    return kAvx512;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return kAvx2;
-#endif
-  return kBaseline;
-}
 
 // Adds the parts, `size` values each, in order.
 void add_parts(const std::vector<double>& parts, int64_t size, double* total) {
@@ -79,28 +71,33 @@ void deflate(int isa, int threads, int64_t shards, const int64_t* cuts, int64_t*
 
 BOOSTNE_API int boostne_best_isa() { return boostne::best_isa(); }
 
-#define BOOSTNE_FOR_TYPE(T, SUFFIX)                                                                                  \
-  BOOSTNE_API void boostne_sweep_##SUFFIX(                                                                           \
-      int isa, int threads, int64_t first, int64_t shards, const int64_t* cuts, const int64_t* indptr,               \
-      const int32_t* indices, const T* data, int64_t n_columns, int64_t width, int inner, double dead, const T* V,   \
-      const double* gram_v, T* U, T* partials, double* grams, int64_t buffers, T* scratch) {                         \
-    boostne::sweep<T>(                                                                                               \
-        isa, cuts, indptr, indices, data,                                                                            \
-        {threads, first, shards, n_columns, width, inner, dead, V, gram_v, U, partials, grams, buffers, scratch});   \
-  }                                                                                                                  \
-  BOOSTNE_API void boostne_hals_##SUFFIX(int isa, int threads, int64_t chunks, int64_t n_rows, int64_t width,        \
-                                         int inner, double dead, const T* C, const double* gram_u, T* V,             \
-                                         double* gram_v, double* inner_product) {                                    \
-    boostne::hals(isa, threads, chunks, n_rows, width, inner, dead, C, gram_u, V, gram_v, inner_product);            \
-  }                                                                                                                  \
-  BOOSTNE_API void boostne_extrapolate_##SUFFIX(int isa, int threads, int64_t chunks, int64_t n_rows, int64_t width, \
-                                                double step, const T* V, T* W, double* gram_w) {                     \
-    boostne::extrapolate(isa, threads, chunks, n_rows, width, step, V, W, gram_w);                                   \
-  }                                                                                                                  \
-  BOOSTNE_API void boostne_deflate_##SUFFIX(int isa, int threads, int64_t shards, const int64_t* cuts,               \
-                                            int64_t* indptr, int32_t* indices, T* data, int64_t width, const T* U,   \
-                                            const T* V, double* norm2) {                                             \
-    boostne::deflate(isa, threads, shards, cuts, indptr, indices, data, width, U, V, norm2);                         \
+#define BOOSTNE_FOR_TYPE(T, SUFFIX)                                                                                    \
+  BOOSTNE_API int boostne_sweep_##SUFFIX(                                                                              \
+      int isa, int threads, int64_t first, int64_t shards, const int64_t* cuts, const int64_t* indptr,                 \
+      const int32_t* indices, const T* data, int64_t n_columns, int64_t width, int inner, double dead, const T* V,     \
+      const double* gram_v, T* U, T* partials, double* grams, int64_t buffers, T* scratch) {                           \
+    return boostne::guarded([&] {                                                                                      \
+      boostne::sweep<T>(                                                                                               \
+          isa, cuts, indptr, indices, data,                                                                            \
+          {threads, first, shards, n_columns, width, inner, dead, V, gram_v, U, partials, grams, buffers, scratch});   \
+    });                                                                                                                \
+  }                                                                                                                    \
+  BOOSTNE_API int boostne_hals_##SUFFIX(int isa, int threads, int64_t chunks, int64_t n_rows, int64_t width,           \
+                                        int inner, double dead, const T* C, const double* gram_u, T* V,                \
+                                        double* gram_v, double* inner_product) {                                       \
+    return boostne::guarded([&] {                                                                                      \
+      boostne::hals(isa, threads, chunks, n_rows, width, inner, dead, C, gram_u, V, gram_v, inner_product);            \
+    });                                                                                                                \
+  }                                                                                                                    \
+  BOOSTNE_API int boostne_extrapolate_##SUFFIX(int isa, int threads, int64_t chunks, int64_t n_rows, int64_t width,    \
+                                               double step, const T* V, T* W, double* gram_w) {                        \
+    return boostne::guarded([&] { boostne::extrapolate(isa, threads, chunks, n_rows, width, step, V, W, gram_w); });   \
+  }                                                                                                                    \
+  BOOSTNE_API int boostne_deflate_##SUFFIX(int isa, int threads, int64_t shards, const int64_t* cuts, int64_t* indptr, \
+                                           int32_t* indices, T* data, int64_t width, const T* U, const T* V,           \
+                                           double* norm2) {                                                            \
+    return boostne::guarded(                                                                                           \
+        [&] { boostne::deflate(isa, threads, shards, cuts, indptr, indices, data, width, U, V, norm2); });             \
   }
 
 BOOSTNE_FOR_TYPE(float, f32)

@@ -3,45 +3,79 @@
 import ctypes
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostne.errors import EngineError
 
 LIBRARY_NAMES = ("boostne_kernels.so", "boostne_kernels.dylib", "boostne_kernels.dll")
 
-TYPES = {
+OK, OUT_OF_MEMORY = 0, 1  # Status in api.h
+
+
+class ArrayPointer:
+    """Argument type of a C-contiguous array of a given dtype; None is passed as a null pointer."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = np.dtype(dtype)
+
+    def from_param(self, array: NDArray[Any] | None) -> ctypes.c_void_p:
+        """Check the array and return its address: C would read any other memory as this dtype."""
+        if array is None:
+            return ctypes.c_void_p(None)
+        if array.dtype != self.dtype or not array.flags.c_contiguous:
+            found = "a C-contiguous" if array.flags.c_contiguous else "a non-contiguous"
+            raise TypeError(
+                f"kernels take a C-contiguous array of {self.dtype} here; got {found} array of {array.dtype}"
+            )
+        return ctypes.c_void_p(array.ctypes.data)
+
+
+TYPES: dict[str, Any] = {
     "i": ctypes.c_int,
     "l": ctypes.c_int64,
     "u": ctypes.c_uint64,
     "f": ctypes.c_float,
     "d": ctypes.c_double,
-    "p": ctypes.c_void_p,
+    "I": ArrayPointer(np.int32),
+    "L": ArrayPointer(np.int64),
+    "U": ArrayPointer(np.uint32),
+    "F": ArrayPointer(np.float32),
+    "D": ArrayPointer(np.float64),
 }
 
 # Argument types, as keys of TYPES; spaces separate groups. "common" is the instruction set and the number of threads.
 COMMON = "ii"
-ROWS = "l pppp"  # shards, cuts, indptr, indices, data
-COLUMN_BLOCKED = "l pp li ppp"  # shards, blocks, rows, strips, bits, starts, packed indices, data
-SWEEP = "ll id ppppp lp"  # columns, width, inner, dead, V, V^T V, U, partial sums, grams, buffers, scratch
-WALK_OUTPUT = "pppp"  # scratch, indices, values, counts
-SKIPGRAM = "l ppppp il pp ff u"  # noise, negative, width, U, V, rates, seed
-TYPED = {  # exported with the suffixes f32 and f64
-    "stripe": "l p li pppp",
+ROWS = "l LLIT"  # shards, cuts, indptr, indices, data
+COLUMN_BLOCKED = "l LL li LUT"  # shards, blocks, rows, strips, bits, starts, packed indices, data
+SWEEP = "ll id TDTTD lT"  # columns, width, inner, dead, V, V^T V, U, partial sums, grams, buffers, scratch
+WALK_OUTPUT = "TITL"  # scratch, indices, values, counts
+SKIPGRAM = "l ILUII il FF ff u"  # noise, negative, width, U, V, rates, seed
+TYPED = {  # exported with the suffixes f32 and f64, for arrays T of float32 and float64
+    "stripe": "l L li LUTL",
     "sweep": f"l {ROWS} {SWEEP}",
     "sweep_column_blocked": f"l {COLUMN_BLOCKED} {SWEEP}",
-    "hals": "lll id ppppp",
-    "extrapolate": "lll d ppp",
-    "deflate": f"{ROWS} l ppp",
-    "deflate_column_blocked": f"{COLUMN_BLOCKED} l ppp",
-    "walk_columns": f"lll ppppp i {WALK_OUTPUT}",
-    "step_rows": f"lll pppppp i {WALK_OUTPUT}",
-    "push_rows": "lll ppppp dd il pppp",
-    "product": f"{ROWS} ll pppp",
+    "hals": "lll id TDTDD",
+    "extrapolate": "lll d TTD",
+    "deflate": f"{ROWS} l TTD",
+    "deflate_column_blocked": f"{COLUMN_BLOCKED} l TTD",
+    "walk_columns": f"lll LITTT i {WALK_OUTPUT}",
+    "step_rows": f"lll LITTTT i {WALK_OUTPUT}",
+    "push_rows": "lll LITTT dd il ITLD",
+    "product": f"{ROWS} ll DDDD",
 }
 SIGNATURES = {
-    "best_isa": "",
-    "random_walks": "i ll pppp dd uu p",
-    "communities": "l ppp lil p",
-    "train_walks_f32": f"{COMMON} {SKIPGRAM} p lll",
-    "train_edges_f32": f"{COMMON} {SKIPGRAM} pppp ll",
-    **{f"{name}_{suffix}": f"{COMMON} {types}" for name, types in TYPED.items() for suffix in ("f32", "f64")},
+    "random_walks": "i ll LIDI dd uu I",
+    "communities": "l LIF lil I",
+    "train_walks_f32": f"{COMMON} {SKIPGRAM} I lll",
+    "train_edges_f32": f"{COMMON} {SKIPGRAM} IIUI ll",
+    **{
+        f"{name}_{suffix}": f"{COMMON} {types}".replace("T", array)
+        for name, types in TYPED.items()
+        for suffix, array in (("f32", "F"), ("f64", "D"))
+    },
 }
 
 
@@ -55,8 +89,21 @@ def find_library(folders: list[str]) -> Path | None:
 def load_library(path: Path) -> ctypes.CDLL:
     """Load the library and declare the signatures of its functions."""
     library = ctypes.CDLL(str(path))
+    library.boostne_best_isa.argtypes = []
     for name, types in SIGNATURES.items():
         function = getattr(library, f"boostne_{name}")
         function.argtypes = [TYPES[code] for code in types.replace(" ", "")]
-        function.restype = ctypes.c_int if name == "best_isa" else None
+        function.restype = ctypes.c_int
+        function.errcheck = raise_for_status
     return library
+
+
+def raise_for_status(status: int, function: Any, _: Any) -> int:
+    """Raise the exception for the status that a C function returned (``errcheck`` of ctypes)."""
+    if status == OUT_OF_MEMORY:
+        raise MemoryError(
+            f"not enough memory in {function.__name__}: free some, raise the limit of the process, or use fewer threads"
+        )
+    if status != OK:
+        raise EngineError(f"{function.__name__} failed with status {status}; please report this error")
+    return status

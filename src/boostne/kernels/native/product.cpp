@@ -22,13 +22,12 @@ void product(int isa, int threads, int64_t shards, const int64_t* cuts, const in
     copy_tile(V + t * tile, n_columns, width, tile, tiled_v + t * tile * n_columns);
   });
   if (C) std::memset(C, 0, sizeof(double) * size);
-  OrderedSection ordered;
-  parallel_for(shards, threads, [&](int64_t shard, int thread) {
+  parallel_for_in_order(shards, threads, [&](int64_t shard, int thread, Tasks& tasks) {
     double* accumulator = C ? accumulators + thread * size : nullptr;
     if (C) std::memset(accumulator, 0, sizeof(double) * size);
     kernel({indptr + cuts[shard] + shard, indices, data, cuts[shard], cuts[shard + 1], n_columns, width, tiled_v, U,
             accumulator});
-    if (C) ordered.run(shard, [&] { add_tiled(accumulator, n_columns, width, C); });
+    if (C) tasks.run_in_order(shard, [&] { add_tiled(accumulator, n_columns, width, C); });
   });
 }
 
@@ -36,10 +35,12 @@ void product(int isa, int threads, int64_t shards, const int64_t* cuts, const in
 }  // namespace boostne
 
 #define BOOSTNE_FOR_TYPE(D, SUFFIX)                                                                              \
-  BOOSTNE_API void boostne_product_##SUFFIX(                                                                     \
+  BOOSTNE_API int boostne_product_##SUFFIX(                                                                      \
       int isa, int threads, int64_t shards, const int64_t* cuts, const int64_t* indptr, const int32_t* indices,  \
       const D* data, int64_t n_columns, int64_t width, const double* V, double* U, double* C, double* scratch) { \
-    boostne::product(isa, threads, shards, cuts, indptr, indices, data, n_columns, width, V, U, C, scratch);     \
+    return boostne::guarded([&] {                                                                                \
+      boostne::product(isa, threads, shards, cuts, indptr, indices, data, n_columns, width, V, U, C, scratch);   \
+    });                                                                                                          \
   }
 
 BOOSTNE_FOR_TYPE(float, f32)

@@ -220,18 +220,20 @@ void push_rows(int threads, int64_t first, int64_t last, const PushGraph<T>& gra
 }  // namespace boostne
 
 #define BOOSTNE_FOR_TYPE(T, SUFFIX)                                                                                 \
-  BOOSTNE_API void boostne_push_rows_##SUFFIX(                                                                      \
+  BOOSTNE_API int boostne_push_rows_##SUFFIX(                                                                       \
       int isa, int threads, int64_t first, int64_t last, int64_t n, const int64_t* indptr, const int32_t* adjacent, \
       const T* weights, const T* inverse_degree, const T* target_inverse_degree, double factor, double epsilon,     \
       int window, int64_t cap, int32_t* indices, T* data, int64_t* counts, double* dropped) {                       \
-    (void)isa; /* not vectorized */                                                                                 \
-    const auto rows = n * int64_t{sizeof(boostne::Slot<T>)} <= boostne::kDirectBytes                                \
-                          ? boostne::push_rows<T, boostne::DirectTable<T>>                                          \
-                          : boostne::push_rows<T, boostne::HashTable<T>>;                                           \
-    rows(threads, first, last,                                                                                      \
-         {n, indptr, adjacent, weights, inverse_degree, target_inverse_degree, static_cast<T>(factor),              \
-          static_cast<T>(epsilon), window, cap},                                                                    \
-         indices, data, counts, dropped);                                                                           \
+    return boostne::guarded([&] {                                                                                   \
+      (void)isa; /* not vectorized */                                                                               \
+      const auto rows = n * int64_t{sizeof(boostne::Slot<T>)} <= boostne::kDirectBytes                              \
+                            ? boostne::push_rows<T, boostne::DirectTable<T>>                                        \
+                            : boostne::push_rows<T, boostne::HashTable<T>>;                                         \
+      rows(threads, first, last,                                                                                    \
+           {n, indptr, adjacent, weights, inverse_degree, target_inverse_degree, static_cast<T>(factor),            \
+            static_cast<T>(epsilon), window, cap},                                                                  \
+           indices, data, counts, dropped);                                                                         \
+    });                                                                                                             \
   }
 
 BOOSTNE_FOR_TYPE(float, f32)

@@ -173,23 +173,28 @@ template <class Source> class Training {
 }  // namespace
 }  // namespace boostne
 
-BOOSTNE_API void boostne_train_walks_f32(int isa, int threads, int64_t parts, const int32_t* part, const int64_t* cuts,
-                                         const uint32_t* threshold, const int32_t* node, const int32_t* alias,
-                                         int negative, int64_t width, float* U, float* V, float first_rate,
-                                         float last_rate, uint64_t seed, const int32_t* walks, int64_t count,
-                                         int64_t length, int64_t window) {
-  const boostne::SkipGram model{parts, part, cuts, {threshold, node, alias, 0}, negative, width, U, V};
-  const boostne::Walks source(walks, count, length, window, parts);
-  boostne::Training<boostne::Walks>(isa, threads, model, source, first_rate, last_rate, seed).run();
+BOOSTNE_API int boostne_train_walks_f32(int isa, int threads, int64_t parts, const int32_t* part, const int64_t* cuts,
+                                        const uint32_t* threshold, const int32_t* node, const int32_t* alias,
+                                        int negative, int64_t width, float* U, float* V, float first_rate,
+                                        float last_rate, uint64_t seed, const int32_t* walks, int64_t count,
+                                        int64_t length, int64_t window) {
+  return boostne::guarded([&] {
+    const boostne::SkipGram model{parts, part, cuts, {threshold, node, alias, 0}, negative, width, U, V};
+    const boostne::Walks source(walks, count, length, window, parts);
+    boostne::Training<boostne::Walks>(isa, threads, model, source, first_rate, last_rate, seed).run();
+  });
 }
 
-BOOSTNE_API void boostne_train_edges_f32(int isa, int threads, int64_t parts, const int32_t* part, const int64_t* cuts,
-                                         const uint32_t* threshold, const int32_t* node, const int32_t* alias,
-                                         int negative, int64_t width, float* U, float* V, float first_rate,
-                                         float last_rate, uint64_t seed, const int32_t* source, const int32_t* target,
-                                         const uint32_t* edge_threshold, const int32_t* edge_alias, int64_t edges,
-                                         int64_t samples) {
-  const boostne::SkipGram model{parts, part, cuts, {threshold, node, alias, 0}, negative, width, U, V};
-  const boostne::Edges drawn{source, target, edge_threshold, edge_alias, edges, samples, boostne::kShardPairs * parts};
-  boostne::Training<boostne::Edges>(isa, threads, model, drawn, first_rate, last_rate, seed).run();
+BOOSTNE_API int boostne_train_edges_f32(int isa, int threads, int64_t parts, const int32_t* part, const int64_t* cuts,
+                                        const uint32_t* threshold, const int32_t* node, const int32_t* alias,
+                                        int negative, int64_t width, float* U, float* V, float first_rate,
+                                        float last_rate, uint64_t seed, const int32_t* source, const int32_t* target,
+                                        const uint32_t* edge_threshold, const int32_t* edge_alias, int64_t edges,
+                                        int64_t samples) {
+  return boostne::guarded([&] {
+    const boostne::SkipGram model{parts, part, cuts, {threshold, node, alias, 0}, negative, width, U, V};
+    const boostne::Edges drawn{
+        source, target, edge_threshold, edge_alias, edges, samples, boostne::kShardPairs * parts};
+    boostne::Training<boostne::Edges>(isa, threads, model, drawn, first_rate, last_rate, seed).run();
+  });
 }

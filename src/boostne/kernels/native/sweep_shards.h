@@ -50,13 +50,12 @@ template <class T, class Run> void sweep_shards(const SweepArguments<T>& a, cons
   copy_tiled(a.V, a.n_columns, a.width, tiled_v);
   std::memset(a.grams, 0, sizeof(double) * a.shards * square);
   ShardTree<T> tree(a.scratch + size, a.buffers, size);
-  OrderedSection ordered;
-  parallel_for(a.shards, a.threads, [&](int64_t shard, int) {
+  parallel_for_in_order(a.shards, a.threads, [&](int64_t shard, int, Tasks& tasks) {
     T* C = tree.acquire();
     std::memset(C, 0, sizeof(T) * size);
     run(shard, SweepFactors<T>{a.n_columns, a.width, a.inner, tiled_v, gram.matrix.data(), gram.inverse.data(), a.U, C,
                                a.grams + shard * square});
-    ordered.run(shard, [&] { tree.add(a.first + shard, C); });
+    tasks.run_in_order(shard, [&] { tree.add(a.first + shard, C); });
   });
   for (int64_t p = 0; p < tree.size(); ++p) copy_untiled(tree.sum(p), a.n_columns, a.width, a.partials + p * size);
 }

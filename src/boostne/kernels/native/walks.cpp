@@ -178,24 +178,26 @@ class Group {
 }  // namespace boostne
 
 // Writes walk number first + i, which starts at starts[i], to row i of `out`.
-BOOSTNE_API void boostne_random_walks(int threads, int64_t walks, int64_t length, const int64_t* indptr,
-                                      const int32_t* indices, const double* cumulative, const int32_t* starts, double p,
-                                      double q, uint64_t seed, uint64_t first, int32_t* out) {
-  using namespace boostne;
-  const Graph graph{indptr, indices, cumulative};
-  const BiasedStep biased_step(p, q);
-  const bool biased = p != 1 || q != 1;
-  parallel_for((walks + kWalksPerTask - 1) / kWalksPerTask, threads, [&](int64_t task, int) {
-    const int64_t end = std::min((task + 1) * kWalksPerTask, walks);
-    for (int64_t begin = task * kWalksPerTask; begin < end; begin += kGroupWalks) {
-      Group group(graph, starts + begin, std::min(kGroupWalks, end - begin), length, seed, first + begin,
-                  out + begin * length);
-      for (int64_t step = 1; step < length; ++step) {
-        if (biased && step > 1)
-          group.second_order(step, biased_step);
-        else
-          group.first_order(step);
+BOOSTNE_API int boostne_random_walks(int threads, int64_t walks, int64_t length, const int64_t* indptr,
+                                     const int32_t* indices, const double* cumulative, const int32_t* starts, double p,
+                                     double q, uint64_t seed, uint64_t first, int32_t* out) {
+  return boostne::guarded([&] {
+    using namespace boostne;
+    const Graph graph{indptr, indices, cumulative};
+    const BiasedStep biased_step(p, q);
+    const bool biased = p != 1 || q != 1;
+    parallel_for((walks + kWalksPerTask - 1) / kWalksPerTask, threads, [&](int64_t task, int) {
+      const int64_t end = std::min((task + 1) * kWalksPerTask, walks);
+      for (int64_t begin = task * kWalksPerTask; begin < end; begin += kGroupWalks) {
+        Group group(graph, starts + begin, std::min(kGroupWalks, end - begin), length, seed, first + begin,
+                    out + begin * length);
+        for (int64_t step = 1; step < length; ++step) {
+          if (biased && step > 1)
+            group.second_order(step, biased_step);
+          else
+            group.first_order(step);
+        }
       }
-    }
+    });
   });
 }

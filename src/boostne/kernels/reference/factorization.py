@@ -21,7 +21,8 @@ def hals_sweeps(X: Array, P: Array, gram: DoubleArray, inner: int) -> None:
     Dead components, whose ``gram_cc`` vanished, are set to zero.
     """
     gram = gram.astype(X.dtype)
-    alive = np.diag(gram) > DEAD_COMPONENT * np.diag(gram).max(initial=0.0)
+    # fmax ignores NaN: the other components stay alive, and NaN shows in their updates.
+    alive = np.diag(gram) > DEAD_COMPONENT * np.fmax.reduce(np.diag(gram), initial=0.0)
     X[:, ~alive] = 0
     for _ in range(inner):
         for c in np.flatnonzero(alive):

@@ -35,11 +35,16 @@ class DeepWalkMatrix(ConnectivityMatrix):
         h, for "spectral"; above the number of connected components.
     epsilon : float, optional
         ε, for "push": a walk with less mass than ε times the degree of a node stops there; 0 prunes nothing. By
-        default 0 up to 20,000 nodes, and otherwise derived from ``max_per_row`` and the mean degree.
+        default 0 up to 20,000 nodes, and otherwise derived from ``max_per_row`` and the mean degree. A row of which
+        nothing would be left is not pruned, unless there are too many of them for that.
     max_per_row : int, optional
         For "push": largest number of entries per row. By default 200, more for graphs with fewer than 100,000
         nodes, and fewer if memory is short.
     """
+
+    scale_invariant = True
+    logarithmic = True
+    empty_remedy = "use another window, such as 1, or lower negative or, with approximation='push', epsilon"
 
     def __init__(
         self,

@@ -11,6 +11,9 @@ The error is bounded. A random walk is reversible, ``S^r_jk / d_k = S^r_kj / d_j
 would have added less than ``ε S^r_kj`` to entry k. Summed over j, and over pairs of a step at which mass is dropped
 and a later step at which it is missing, no entry of ``vol(G)/(b T) Σ_r S^r D^-1`` is too small by more than
 ``ε vol(G) (T - 1) / (2 b)``, with vol(G) in units of the mean weight.
+
+A row of which nothing is left is computed again with ``ε = 0`` if the work for all such rows is bounded
+(:func:`unpruned_rows`). In a star, for example, all entries are sums of masses below ``ε d_j``.
 """
 
 from typing import Any
@@ -22,10 +25,12 @@ from boostne.graph import Graph
 from boostne.kernels import Kernels
 from boostne.kernels.layout import push_chunk_rows
 from boostne.kernels.push_graph import PushGraph
-from boostne.matrices.adjacency import reciprocal
+from boostne.matrices.adjacency import cast_inverse_degrees, reciprocal
 from boostne.matrices.csr_builder import RowBlock
 from boostne.matrices.deepwalk.exact import ExactSource
 from boostne.matrices.source import KernelSource
+
+MAX_UNPRUNED_STEPS = 2e10  # along edges; about a minute
 
 
 class BoundedExactSource(ExactSource):
@@ -108,14 +113,15 @@ class PushSource(KernelSource):
         self.dtype = np.dtype(dtype)
         self.max_per_row = min(max_per_row, graph.n_nodes)
         unit = graph.volume / A.nnz  # 1 for an unweighted graph
-        inverse = reciprocal(graph.degrees / unit)
+        inverse = cast_inverse_degrees(reciprocal(graph.degrees / unit), self.dtype)
         self._graph = PushGraph(
             A.indptr.astype(np.int64),
             A.indices.astype(np.int32, copy=False),
             (A.data.astype(np.float64) / unit).astype(self.dtype) if graph.weighted else None,
-            inverse.astype(self.dtype),
+            inverse,
         )
         self._factor = A.nnz / (negative * window)
+        self._unpruned = unpruned_rows(self._graph, self._factor, window)
         self._epsilon = epsilon
         self._window = window
         self._kernels = kernels
@@ -128,15 +134,49 @@ class PushSource(KernelSource):
         return push_chunk_rows(self.shape[0], self.max_per_row, self.dtype)
 
     def rows(self, rows: range) -> list[RowBlock]:
-        block = self.kernels.push_rows(
-            self._graph,
-            factor=self._factor,
-            epsilon=self._epsilon,
-            window=self._window,
-            cap=self.max_per_row,
-            rows=rows,
+        block = self._push(rows, self._epsilon)
+        empty = np.flatnonzero((block.counts == 0) & self._unpruned[rows.start : rows.stop])
+        if not len(empty):
+            return [block]
+        blocks, ends, begin = [], np.cumsum(block.counts), 0
+        for run in np.split(empty, np.flatnonzero(np.diff(empty) > 1) + 1):
+            first, last = int(run[0]), int(run[-1]) + 1
+            blocks += [_part(block, ends, begin, first), self._push(rows[first:last], 0.0)]
+            begin = last
+        return [*blocks, _part(block, ends, begin, len(rows))]
+
+    def _push(self, rows: range, epsilon: float) -> RowBlock:
+        return RowBlock(
+            *self.kernels.push_rows(
+                self._graph, factor=self._factor, epsilon=epsilon, window=self._window, cap=self.max_per_row, rows=rows
+            )
         )
-        return [RowBlock(*block)]
+
+
+def unpruned_rows(graph: PushGraph, factor: float, window: int) -> NDArray[np.bool_]:
+    """Mark the nodes whose rows are pushed again, without pruning, if pruning leaves nothing of them.
+
+    The first step is never pruned. These are the nodes without an entry that it alone makes positive, such as those
+    next to a hub with a large share of all edges: their entries are sums over many walks, each of little mass. None is
+    marked if that would take too long.
+    """
+    indptr = graph.indptr
+    entries = graph.target_inverse_degree * graph.inverse_degree.dtype.type(factor)
+    if graph.weights is not None:
+        entries *= graph.weights
+    marked = np.diff(indptr) > 0
+    largest = np.maximum.reduceat(entries, indptr[:-1][marked])
+    marked[marked] = largest * graph.inverse_degree[marked] <= 1
+    steps = float(np.count_nonzero(marked)) * window * len(graph.indices)
+    return marked if steps <= MAX_UNPRUNED_STEPS else np.zeros_like(marked)
+
+
+def _part(block: RowBlock, ends: NDArray[np.int64], first: int, last: int) -> RowBlock:
+    """Return some rows of a block, given the ends of all."""
+    begin = ends[first - 1] if first else 0
+    entries = slice(begin, ends[last - 1] if last else 0)
+    dropped = None if block.dropped is None else block.dropped[first:last]
+    return RowBlock(block.counts[first:last], block.columns[entries], block.values[entries], dropped)
 
 
 def _strongest(values: NDArray[Any], count: int) -> NDArray[np.bool_]:

@@ -1,0 +1,146 @@
+"""MATLAB files, parsed in a process of their own: SciPy's parser can crash on a damaged file."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from boostne.errors import BoostneError, FileFormatError, ParameterError
+from boostne.io.files import open_binary
+from boostne.io.reading_budget import ReadingBudget
+from boostne.sparse_structure import find_structure_error
+
+_HDF5 = 2  # major version of MATLAB 7.3 files
+_PARSER = Path(__file__).with_name("mat_parser.py")
+
+
+class Variable(NamedTuple):
+    """Shape and kind of a variable in a MATLAB file."""
+
+    shape: tuple[int, ...]
+    is_sparse: bool
+
+
+class MatFile:
+    """An open MATLAB file; see :func:`open_mat`."""
+
+    def __init__(self, path: Path, process: "subprocess.Popen[str]", folder: Path, budget: ReadingBudget) -> None:
+        self._path = path
+        self._process = process
+        self._folder = folder
+        self._budget = budget
+        request = {"file": str(path.resolve()), "memory": budget.left(), "sys_path": sys.path}
+        self.variables = {
+            name: Variable(tuple(shape), is_sparse)
+            for name, (shape, is_sparse) in self._ask(request)["variables"].items()
+        }
+
+    def load(self, wanted: str | None, default: str | None) -> Any:
+        """Return the wanted or the default variable; raise an error that lists all variables if there is none."""
+        if wanted is not None and wanted not in self.variables:
+            raise ParameterError(f"variable={wanted!r} is not in the file; it contains {self._describe()}")
+        name = wanted or default
+        if name is None:
+            raise FileFormatError(
+                f"{self._path}: the variable is ambiguous; the file contains {self._describe()}: "
+                "choose one with variable="
+            )
+        parts = self._ask({"variable": name, "folder": str(self._folder)})["parts"]
+        self._process.wait()  # so that its memory is free
+        self._budget.check(sum((self._folder / f"{part}.npy").stat().st_size for part in parts), f"{name!r}")
+        arrays = {part: np.load(self._folder / f"{part}.npy", allow_pickle=False) for part in parts}
+        if "dense" not in arrays:
+            return self._as_sparse(name, **arrays)
+        dense = arrays["dense"]
+        n_entries = int(np.count_nonzero(dense))
+        self._budget.check_matrix(max(dense.shape, default=0), n_entries, working=2 * dense.nbytes)
+        return dense
+
+    def _as_sparse(self, name: str, data: Any, indices: Any, indptr: Any, shape: Any) -> Any:
+        matrix = sparse.csc_array((data, indices, indptr), shape=tuple(shape.tolist()))
+        problem = find_structure_error(matrix)
+        if problem:
+            raise FileFormatError(f"{self._path}: the sparse matrix {name!r} is malformed: {problem}")
+        self._budget.check_matrix(max(matrix.shape), matrix.nnz)
+        return matrix
+
+    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Send a request to the parser and return its answer."""
+        with suppress(OSError):  # the parser may have ended
+            print(json.dumps(request), file=self._process.stdin, flush=True)
+        line = self._process.stdout.readline() if self._process.stdout else ""
+        if not line:
+            code = self._process.wait()
+            raise FileFormatError(
+                f"{self._path}: cannot be read as mat: the file is damaged (SciPy's parser crashed with code {code}"
+                f"{_last_line(self._folder / 'errors')})"
+            )
+        answer: dict[str, Any] = json.loads(line)
+        match answer.get("error"):
+            case "memory":
+                raise self._budget.exceeded()
+            case "format":
+                raise ValueError(answer["reason"])
+        return answer
+
+    def _describe(self) -> str:
+        shapes = {name: " × ".join(map(str, variable.shape)) for name, variable in self.variables.items()}
+        return ", ".join(f"{name!r} ({shape})" for name, shape in shapes.items()) or "no variables"
+
+
+@contextmanager
+def open_mat(path: Path, budget: ReadingBudget) -> Iterator[MatFile]:
+    """Open a MATLAB file; the process that parses it is stopped at the end."""
+    _check_version(path)
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # its threads take address space
+    with TemporaryDirectory() as folder, (Path(folder) / "errors").open("w") as errors:
+        process = subprocess.Popen(  # noqa: S603 (a script of this package)
+            [_interpreter(), "-P", str(_PARSER)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env=environment,
+            text=True,
+            encoding="utf-8",
+        )
+        with process:
+            try:
+                yield MatFile(path, process, Path(folder), budget)
+            finally:
+                process.kill()
+
+
+def _check_version(path: Path) -> None:
+    """Raise an error for files that are no MATLAB files, without starting a process."""
+    from scipy.io.matlab import matfile_version
+
+    with open_binary(path) as stream:
+        version, _ = matfile_version(stream)
+    if version == _HDF5:
+        raise FileFormatError(f"{path}: MATLAB 7.3 files (HDF5) are not supported: save it with save(…, '-v7')")
+
+
+def _interpreter() -> str:
+    # In a program with an embedded or frozen interpreter, sys.executable is that program, or nothing.
+    from multiprocessing.spawn import get_executable
+
+    executable = get_executable()
+    if not executable or getattr(sys, "frozen", False):
+        raise BoostneError(
+            "MATLAB files are read by a separate Python process, but there is no Python executable: name one with "
+            "multiprocessing.set_executable, or convert the file to .npz or .mtx"
+        )
+    return os.fsdecode(executable)
+
+
+def _last_line(file: Path) -> str:
+    lines = file.read_text(errors="replace").strip().splitlines()
+    return f": {lines[-1]}" if lines else ""

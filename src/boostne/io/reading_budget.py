@@ -1,0 +1,103 @@
+"""Memory that reading a file takes, estimated before it is allocated.
+
+The constants are measured by ``python -m benchmarks reading_memory``, as bytes beyond what the process holds already.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from boostne.errors import MemoryLimitError
+from boostne.memory import MemoryBudget, format_bytes
+
+_TEXT_EDGE = 145  # parse a line with an edge and build the graph
+_EDGE = 135  # encode the ids of an edge and build the graph
+_WEIGHT = 35  # more for its weight
+_NODE = 40  # ids and row pointers
+_HASHED_ID = 50  # an id in a hash table
+_CODE = 20  # the position of an id, before and after sorting
+_TEXT_ID = 160  # a distinct text id as Arrow and Python strings
+_TEXT_ID_CHARACTER = 12  # twice in a fixed-width array, and its bytes
+_TABLE_EDGE = 200  # as _TEXT_EDGE, with columns of 64-bit integers
+_XML_ELEMENT = 1350  # in an element tree, and as a node or an edge of networkx
+_GML_RECORD = 750
+_MATRIX_ENTRY = 50  # copies, a transpose and the checks of an adjacency matrix
+_MATRIX_ROW = 40
+_REMEDY = "Raise the limit, or read the file on a machine with more memory."
+
+
+@dataclass(frozen=True)
+class ReadingBudget:
+    """The memory that may be used to read a file.
+
+    Parameters
+    ----------
+    path
+        The file, for error messages.
+    memory_limit
+        Upper bound on the memory of the process; None means 80 % of the available memory.
+    """
+
+    path: Path
+    memory_limit: Any = None
+
+    def left(self) -> int | None:
+        """Return the bytes that may still be allocated; None if unknown."""
+        return MemoryBudget.within(self.memory_limit).size
+
+    def check(self, needed: float, content: str = "the file") -> None:
+        """Raise MemoryLimitError unless ``needed`` bytes may be allocated in addition to those in use."""
+        MemoryBudget.within(self.memory_limit).check(needed, f"{self.path}: reading {content}", _REMEDY)
+
+    def exceeded(self) -> MemoryLimitError:
+        """Return the error for a file that exceeds the budget by an unknown amount."""
+        left = self.left()
+        allowed = "is available" if left is None else f"the {format_bytes(left)} that may be used"
+        return MemoryLimitError(f"{self.path}: reading the file would need more memory than {allowed}. {_REMEDY}")
+
+    def fits_text_edges(self, n_edges: float) -> bool:
+        """Return whether that number of lines of text, one edge each, can be read."""
+        return MemoryBudget.within(self.memory_limit).fits(n_edges * _TEXT_EDGE)
+
+    def check_text_edges(self, n_edges: int) -> None:
+        """Raise MemoryLimitError unless that number of lines of text, one edge each, can be read."""
+        self.check(n_edges * _TEXT_EDGE, f"{n_edges:,} lines")
+
+    def check_edges(self, n_edges: int, n_nodes: int = 0, *, weighted: bool, working: int = 0) -> None:
+        """Raise MemoryLimitError unless a graph can be built from edges that are already in memory.
+
+        ``working`` is memory that is needed before that, in addition.
+        """
+        needed = n_edges * (_EDGE + weighted * _WEIGHT) + n_nodes * _NODE + working
+        self.check(needed, f"{n_edges:,} edges")
+
+    def check_dictionary(self, n_ids: int, n_bytes: int) -> None:
+        """Raise MemoryLimitError unless ids, of which some may be equal, can be merged to a dictionary."""
+        self.check(n_ids * _HASHED_ID + n_bytes, f"{n_ids:,} node ids")
+
+    def check_text_ids(self, n_ids: int, n_bytes: int, widest: int, n_entries: int) -> None:
+        """Raise MemoryLimitError unless distinct text ids can be sorted, and their occurrences encoded."""
+        needed = n_ids * (_TEXT_ID + _TEXT_ID_CHARACTER * widest) + n_bytes + n_entries * _CODE
+        self.check(needed, f"{n_ids:,} node ids")
+
+    def check_table(self, n_rows: int, n_bytes: int, *, weighted: bool) -> None:
+        """Raise MemoryLimitError unless a graph can be built from a table whose columns have ``n_bytes``."""
+        needed = n_rows * (_TABLE_EDGE + weighted * _WEIGHT) + 2 * n_bytes
+        self.check(needed, f"{n_rows:,} rows")
+
+    def check_xml(self, n_elements: int, n_bytes: int) -> None:
+        """Raise MemoryLimitError unless networkx can read a GraphML file with these elements."""
+        self.check(n_elements * _XML_ELEMENT + n_bytes, f"{n_elements:,} XML elements")
+
+    def check_gml(self, n_records: int, n_bytes: int) -> None:
+        """Raise MemoryLimitError unless networkx can read a GML file with these records."""
+        self.check(n_records * _GML_RECORD + 4 * n_bytes, f"{n_records:,} GML records")
+
+    def check_labels(self, n_labels: int) -> None:
+        """Raise MemoryLimitError unless labels can be built from pairs of a node and a label."""
+        self.check(n_labels * _EDGE, f"{n_labels:,} labels")
+
+    def check_matrix(self, n_rows: int, n_entries: int, working: int = 0) -> None:
+        """Raise MemoryLimitError unless a graph can be built from a matrix; see :meth:`check_edges` for ``working``."""
+        needed = n_rows * _MATRIX_ROW + n_entries * _MATRIX_ENTRY + working
+        self.check(needed, f"a matrix of {n_rows:,} rows and {n_entries:,} entries")

@@ -1,0 +1,119 @@
+"""Columns of ids that are read as text, in blocks."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostne.io.reading_budget import ReadingBudget
+from boostne.node_ids import encode_ids, encode_text_ids
+
+
+class TextIdColumns:
+    """Columns of ids, added block by block and encoded together.
+
+    Blocks of canonical integers are stored as integers, others as indices into a dictionary of their own, so that the
+    text itself need not be stored.
+
+    Parameters
+    ----------
+    n_columns
+        Number of columns; they may have different lengths.
+    """
+
+    def __init__(self, n_columns: int) -> None:
+        self._blocks: list[list[Any]] = [[] for _ in range(n_columns)]
+        self._all_integers = True
+
+    def add(self, *columns: Any) -> bool:
+        """Add a block of each column: Arrow arrays of strings, or lists of them; return whether an id is empty.
+
+        Surrounding white space is ignored.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        texts = [
+            column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([pa.array(column, pa.string())])
+            for column in columns
+        ]
+        numbers = [_as_integers(text) for text in texts] if self._all_integers else []
+        if None in numbers or not self._all_integers:
+            texts = [pc.utf8_trim_whitespace(text) for text in texts]
+            numbers = [_as_integers(text) for text in texts] if self._all_integers else [None]
+        if None not in numbers:
+            for blocks, block in zip(self._blocks, numbers, strict=True):
+                blocks.append(_to_numpy(block))
+            return False
+        if self._all_integers:
+            self._blocks = [[_to_dictionary(block) for block in blocks] for blocks in self._blocks]
+            self._all_integers = False
+        empty = False
+        for blocks, text in zip(self._blocks, texts, strict=True):
+            encoded = text.dictionary_encode().combine_chunks()
+            blocks.append(encoded)
+            empty = empty or bool(pc.any(pc.equal(pc.binary_length(encoded.dictionary), 0)).as_py())
+        return empty
+
+    def encode(self, budget: ReadingBudget) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
+        """Return the distinct ids, sorted, and the position of each entry; the blocks are released.
+
+        As :func:`~boostne.node_ids.encode_text_ids`: ids are integers if all are canonical integers.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        blocks, self._blocks = self._blocks, []
+        if self._all_integers:
+            return encode_ids(*(_concatenate(blocks.pop(0)) for _ in range(len(blocks))))
+        ends = np.cumsum([0, *(len(column) for column in blocks)])
+        merged = pa.chunked_array([block for column in blocks for block in column])
+        blocks.clear()
+        dictionaries = [block.dictionary for block in merged.chunks]
+        budget.check_dictionary(sum(map(len, dictionaries)), sum(block.nbytes for block in dictionaries))
+        del dictionaries
+        merged = merged.unify_dictionaries()
+        dictionary = merged.chunk(0).dictionary
+        widest = pc.max(pc.utf8_length(dictionary)).as_py() or 0
+        budget.check_text_ids(len(dictionary), dictionary.nbytes, widest, len(merged))
+        del dictionary
+        return encode_text_ids(
+            *(pa.chunked_array(merged.chunks[start:end], merged.type) for start, end in pairwise(ends))
+        )
+
+
+def _as_integers(texts: Any) -> Any:
+    """Return an Arrow column of strings as integers; None unless all of them are canonical integers."""
+    import pyarrow as pa
+
+    try:
+        numbers = texts.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return None
+    return numbers if numbers.cast(texts.type).equals(texts) else None
+
+
+def _to_numpy(numbers: Any) -> NDArray[Any]:
+    # Most ids fit into half of the memory.
+    array = np.asarray(numbers)
+    bounds = np.iinfo(np.int32)
+    small = not len(array) or (array.min() >= bounds.min and array.max() <= bounds.max)
+    return array.astype(np.int32) if small else array
+
+
+def _to_dictionary(numbers: NDArray[Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(numbers).cast(pa.string()).dictionary_encode()
+
+
+def _concatenate(blocks: list[NDArray[Any]]) -> NDArray[np.int64]:
+    """Concatenate blocks of integers, releasing each of them."""
+    whole = np.empty(sum(map(len, blocks)), dtype=np.int64)
+    end = len(whole)
+    while blocks:
+        block = blocks.pop()
+        whole[end - len(block) : end] = block
+        end -= len(block)
+    return whole
