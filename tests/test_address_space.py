@@ -47,13 +47,19 @@ class TestCommands:
         _, errors = process.communicate(timeout=120)
         return process.returncode, errors.splitlines()
 
-    @pytest.mark.parametrize("megabytes", [150, 250, 350, 450, 550])
+    @pytest.mark.parametrize("megabytes", [150, 200, 444, 505, 600])
     def test_too_small_a_limit_is_one_line(self, tmp_path, megabytes):
         code, lines = self.run(tmp_path, megabytes, "embed", "digits", "-o", "vectors.npz", "--quiet")
         assert (code, len(lines)) == (3, 1), lines
         assert lines[0].startswith("boostne: error: ")
         assert f"address space is limited to {megabytes} MB: raise the limit (ulimit -v)" in lines[0]
         assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize("megabytes", [710, 740])
+    def test_a_limit_that_is_hardly_sufficient(self, tmp_path, megabytes):
+        arguments = "--approximation", "spectral", "--levels", "2", "--threads", "16", "--quiet"
+        code, lines = self.run(tmp_path, megabytes, "embed", "digits", "-o", "vectors.parquet", *arguments)
+        assert (code, len(lines)) in [(0, 0), (3, 1)], lines
 
     def test_many_threads_under_a_limit(self, tmp_path):
         code, lines = self.run(
@@ -125,7 +131,8 @@ class TestStart:
             main(["--version"])
         assert capsys.readouterr() == (
             "",
-            "boostne: error: not enough memory; the address space is limited to 1.0 GB: raise the limit (ulimit -v)\n",
+            "boostne: error: boostne and the libraries it uses need at least 1.5 GB; "
+            "the address space is limited to 1.0 GB: raise the limit (ulimit -v)\n",
         )
 
     def test_closed_standard_error(self, limit, monkeypatch):

@@ -1,7 +1,8 @@
 """Start of the program under a limited address space (``ulimit -v``).
 
-OpenBLAS ends the process if it cannot allocate a buffer or start a thread, and so does OpenMP. Therefore the number of
-their threads is reduced, and both BLAS libraries are loaded and allocate their buffers before anything else does.
+OpenBLAS ends the process if it cannot allocate a buffer or start a thread, so do OpenMP and Arrow, and modules of which
+only a part could be loaded crash at exit. Therefore the program does not start unless all of them fit, the number of
+their threads is reduced, and both BLAS libraries allocate their buffers before anything else does.
 """
 
 import ctypes
@@ -15,7 +16,7 @@ from boostne.memory import format_bytes
 
 AMPLE_BYTES = 16_000_000_000  # from this limit on, the libraries are left as they are
 BYTES_PER_THREAD = 1_000_000_000  # a thread takes less than 100 MB in all libraries: most is left to the program
-BLAS_BYTES = 150_000_000  # a BLAS library and its buffer take up to 115 MB with one thread
+IMPORT_BYTES = 600_000_000  # NumPy, SciPy, scikit-learn, pandas and Arrow take 540 MB with one thread each
 PRODUCT_SIZE = 128  # products of smaller matrices need no buffer
 M_ARENA_MAX = -8  # parameter of mallopt(): number of heaps, for each of which glibc reserves 64 MB
 
@@ -24,16 +25,22 @@ SYMPTOMS = ("failed to map segment", "cannot allocate memory", "can't start new 
 
 
 def load_blas() -> None:
-    """Load the BLAS libraries if the address space is limited; raises MemoryError if it is too small for them."""
+    """Load the BLAS libraries if the address space is limited.
+
+    Raises MemoryError if it is too small for all libraries.
+    """
     limit = address_space_limit()
     if limit is None or limit >= AMPLE_BYTES:
         return
+    left = address_space_left()
+    if left is not None and left < IMPORT_BYTES:
+        raise MemoryError(
+            f"boostne and the libraries it uses need at least {format_bytes(limit - left + IMPORT_BYTES)}"
+        )
     _restrain_libraries(max(1, limit // BYTES_PER_THREAD))
-    _require(BLAS_BYTES)
     numpy = import_module("numpy")
     ones = numpy.ones((PRODUCT_SIZE, PRODUCT_SIZE))
     ones @ ones
-    _require(BLAS_BYTES)
     import_module("scipy.linalg.blas").dgemm(1.0, ones, ones)
 
 
@@ -68,9 +75,3 @@ def _restrain_libraries(threads: int) -> None:
         os.environ[variable] = str(min(int(value), threads) if value.isdigit() else threads)
     with suppress(AttributeError, OSError):  # not glibc
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
-
-
-def _require(size: int) -> None:
-    left = address_space_left()
-    if left is not None and left < size:
-        raise MemoryError

@@ -98,7 +98,8 @@ _OTHER_METHODS = (
 )  # fmt: skip
 
 CLUSTER_OPTIONS = (
-    _option("--scheduler", "ADDRESS", _BOOSTNE, (), "Use the Dask cluster at this address, tcp://HOST:PORT."),
+    _option("--scheduler", "ADDRESS", _BOOSTNE, (),
+            "Use the Dask cluster at this address, tcp://HOST:PORT or tls://HOST:PORT."),
     _option("--workers", int, _BOOSTNE, (), "Use N Dask workers started on this machine.", callback=at_least(1)),
 )  # fmt: skip
 
