@@ -405,7 +405,7 @@ def test_no_thread_can_be_started(inside, monkeypatch):
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(BoostNE, "fit", refuse)
-    assert "no thread could be started" in error_of(inside("embed", "edges.txt", "-o", "x.npz", *SMALL, code=3))
+    assert "not enough memory" in error_of(inside("embed", "edges.txt", "-o", "x.npz", *SMALL, code=3))
 
 
 # ---- at a terminal
