@@ -423,6 +423,7 @@ class TestWalkColumns:
             np.testing.assert_allclose(values, all_values, rtol=1e-5)
 
 
+@pytest.mark.compiled
 def test_isolated_nodes_have_empty_columns():
     graph = WALK_GRAPHS["49 nodes, some isolated"]()
     assert 0 < len(graph.isolated) < 49
@@ -659,6 +660,7 @@ class TestGetKernels:
     @pytest.mark.skipif(
         platform.machine() != "x86_64" or not Path("/proc/cpuinfo").exists(), reason="needs the flags of an x86 CPU"
     )
+    @pytest.mark.compiled
     def test_the_widest_instruction_set_is_found(self):
         flags = set(re.search(r"^flags\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)[1].split())
         sets = {"avx512": {"avx512f", "avx512vl", "fma"}, "avx2": {"avx2", "fma"}, "baseline": set()}
@@ -668,6 +670,7 @@ class TestGetKernels:
         with pytest.raises(ParameterError, match=r"kernels must be one of reference, baseline.*got 'mmx'"):
             get_kernels("mmx")
 
+    @pytest.mark.compiled
     def test_environment_variable_selects_the_kernels(self, monkeypatch):
         for name in ALL_KERNELS:
             monkeypatch.setenv("BOOSTNE_KERNELS", name)
@@ -675,6 +678,7 @@ class TestGetKernels:
         monkeypatch.setenv("BOOSTNE_KERNELS", "")
         assert instruction_set() == NATIVE[-1]
 
+    @pytest.mark.compiled
     def test_unsupported_instruction_set(self, monkeypatch):
         monkeypatch.setattr(bindings, "INSTRUCTION_SETS", (*NATIVE, "avx1024"))
         with pytest.raises(ParameterError, match=f"not support avx1024; its best instruction set is {NATIVE[-1]}"):
