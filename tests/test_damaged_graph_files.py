@@ -211,6 +211,11 @@ class TestMat:
         )
         assert result.stdout == "2\n"
 
+    def test_a_parser_that_does_not_start_is_an_error(self, write, content, monkeypatch, tmp_path):
+        (tmp_path / "no-parser.py").write_text("raise SystemExit('no such module')")
+        monkeypatch.setattr("boostne.io.mat_files._PARSER", tmp_path / "no-parser.py")
+        refused(write("g.mat", content), r"crashed with code 1: no such module")
+
     def test_without_an_executable_is_an_error(self, write, content, monkeypatch):
         monkeypatch.setattr(multiprocessing.spawn, "_python_exe", None)
         with pytest.raises(BoostneError, match=r"no Python executable.*multiprocessing\.set_executable"):
@@ -422,9 +427,11 @@ class TestText:
         refused(write("g.txt", ends.join([*lines, "d e 1", "\0"])), "zero byte at offset")
         refused(write("g.txt", ends.join([*lines, ""]).encode() + b"\xff e 1"), "line 9: not UTF-8")
 
+    @pytest.mark.parametrize("group", [0, 20, 1000])
     @pytest.mark.parametrize("size", [1, 6, 1000])
-    def test_types_of_ids_across_blocks(self, write, monkeypatch, size):
+    def test_types_of_ids_across_blocks(self, write, monkeypatch, size, group):
         monkeypatch.setattr("boostne.io.edgelist._BLOCK", size)
+        monkeypatch.setattr("boostne.io.text_ids._GROUP_BYTES", group)
         assert read_graph(write("g.csv", "1, 2\n10,3 \n -4,5\n")).nodes.tolist() == [-4, 1, 2, 3, 5, 10]
         assert read_graph(write("g.csv", f"1,2\n{2**40},3\n")).nodes.tolist() == [1, 2, 3, 2**40]
         assert read_graph(write("g.csv", "1,2\n2,3\n007,1\n")).nodes.tolist() == ["007", "1", "2", "3"]

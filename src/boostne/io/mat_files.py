@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple, cast
 
 import numpy as np
 from scipy import sparse
@@ -31,9 +31,10 @@ class Variable(NamedTuple):
 class MatFile:
     """An open MATLAB file; see :func:`open_mat`."""
 
-    def __init__(self, path: Path, process: "subprocess.Popen[str]", folder: Path, budget: ReadingBudget) -> None:
+    def __init__(self, path: Path, process: "subprocess.Popen[bytes]", folder: Path, budget: ReadingBudget) -> None:
         self._path = path
         self._process = process
+        self._requests, self._answers = cast(IO[bytes], process.stdin), cast(IO[bytes], process.stdout)
         self._folder = folder
         self._budget = budget
         request = {"file": str(path.resolve()), "memory": budget.left(), "sys_path": sys.path}
@@ -70,8 +71,8 @@ class MatFile:
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
         """Send a request to the parser and return its answer."""
         with suppress(OSError):  # the parser may have ended
-            print(json.dumps(request), file=self._process.stdin, flush=True)
-        line = self._process.stdout.readline() if self._process.stdout else ""
+            self._requests.write(json.dumps(request).encode() + b"\n")
+        line = self._answers.readline()
         if not line:
             code = self._process.wait()
             raise FileFormatError(
@@ -103,8 +104,7 @@ def open_mat(path: Path, budget: ReadingBudget) -> Iterator[MatFile]:
             stdout=subprocess.PIPE,
             stderr=errors,
             env=environment,
-            text=True,
-            encoding="utf-8",
+            bufsize=0,  # a buffer would be written again when it is closed
         )
         with process:
             try:

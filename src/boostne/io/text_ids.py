@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 from boostne.io.reading_budget import ReadingBudget
 from boostne.node_ids import encode_ids, encode_text_ids
 
+_GROUP_BYTES = 1 << 25
+
 
 class TextIdColumns:
     """Columns of ids, added block by block and encoded together.
 
-    Blocks of canonical integers are stored as integers, others as indices into a dictionary of their own, so that the
-    text itself need not be stored.
+    Blocks of canonical integers are stored as integers. Others are collected into groups, which are stored as indices
+    into a dictionary of their own: the larger a group, the more often its ids recur.
 
     Parameters
     ----------
@@ -24,6 +26,8 @@ class TextIdColumns:
 
     def __init__(self, n_columns: int) -> None:
         self._blocks: list[list[Any]] = [[] for _ in range(n_columns)]
+        self._group: list[list[Any]] = [[] for _ in range(n_columns)]
+        self._group_bytes = 0
         self._all_integers = True
 
     def add(self, *columns: Any) -> bool:
@@ -48,13 +52,20 @@ class TextIdColumns:
                 return False
             self._blocks = [[_to_dictionary(block) for block in blocks] for blocks in self._blocks]
             self._all_integers = False
-        empty = False
-        for blocks, text in zip(self._blocks, texts, strict=True):
-            encoded = text.dictionary_encode().combine_chunks()
-            blocks.append(encoded)
-            lengths = pc.binary_length(pc.utf8_trim_whitespace(encoded.dictionary))
-            empty = empty or pc.min(lengths).as_py() == 0
-        return empty
+        for group, text in zip(self._group, texts, strict=True):
+            group.extend(text.chunks)
+            self._group_bytes += text.nbytes
+        if self._group_bytes > _GROUP_BYTES:
+            self._encode_group()
+        return any(pc.min(pc.binary_length(pc.utf8_trim_whitespace(text))).as_py() == 0 for text in texts)
+
+    def _encode_group(self) -> None:
+        import pyarrow as pa
+
+        for blocks, group in zip(self._blocks, self._group, strict=True):
+            blocks.append(pa.chunked_array(group, pa.string()).dictionary_encode().combine_chunks())
+            group.clear()
+        self._group_bytes = 0
 
     def encode(self, budget: ReadingBudget) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
         """Return the distinct ids, sorted, and the position of each entry; the blocks are released.
@@ -64,6 +75,8 @@ class TextIdColumns:
         import pyarrow as pa
         import pyarrow.compute as pc
 
+        if not self._all_integers:
+            self._encode_group()
         blocks, self._blocks = self._blocks, []
         if self._all_integers:
             return encode_ids(*(_concatenate(blocks.pop(0)) for _ in range(len(blocks))))
