@@ -38,7 +38,10 @@ def _serve(request: dict[str, Any]) -> None:
         _limit_memory(request["memory"])
     file = request["file"]
     with (gzip.open if file.lower().endswith(".gz") else open)(file, "rb") as stream:
-        variables = {name: (shape, kind == "sparse") for name, shape, kind in whosmat(stream) if name[:2] != "__"}
+        found = whosmat(stream)
+        if not all(name for name, _, _ in found):  # SciPy before 1.16 takes zeros for variables
+            raise ValueError("a variable has no name")
+        variables = {name: (shape, kind == "sparse") for name, shape, kind in found if name[:2] != "__"}
         _answer(variables=variables)
         line = sys.stdin.readline()
         if not line:  # the parent found no variable to load
