@@ -102,7 +102,7 @@ class BoostNE(FactorizationEmbedder):
     Examples
     --------
     >>> from boostne import BoostNE, DeepWalkMatrix
-    >>> model = BoostNE(dimensions=4, levels=2, connectivity=DeepWalkMatrix(window=2, negative=2.0))
+    >>> model = BoostNE(dimensions=4, levels=2, connectivity=DeepWalkMatrix(window=2))
     >>> model.fit_transform([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")]).shape
     (4, 4)
     >>> model.embedding_.nodes.tolist()
