@@ -427,6 +427,13 @@ class TestText:
         refused(write("g.txt", ends.join([*lines, "d e 1", "\0"])), "zero byte at offset")
         refused(write("g.txt", ends.join([*lines, ""]).encode() + b"\xff e 1"), "line 9: not UTF-8")
 
+    @pytest.mark.parametrize("size", [1, 1000])
+    @pytest.mark.parametrize("start", ["", "\n", "# comment\n", "source,target\n", "x,y\n"])
+    def test_byte_order_marks_within_the_file_belong_to_ids(self, write, monkeypatch, start, size):
+        monkeypatch.setattr("boostne.io.edgelist._BLOCK", size)
+        read = read_graph(write("g.csv", f"\ufeff{start}\ufeffa,b\n\ufeffb,c\n"))
+        assert {"\ufeffa", "\ufeffb", "b", "c"} <= set(read.nodes.tolist())
+
     @pytest.mark.parametrize("group", [0, 20, 1000])
     @pytest.mark.parametrize("size", [1, 6, 1000])
     def test_types_of_ids_across_blocks(self, write, monkeypatch, size, group):

@@ -2,6 +2,7 @@
 
 import csv
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
@@ -21,7 +22,6 @@ PYTHON_BLOCK = 1 << 20  # bytes at a time for formats whose fields become Python
 
 _COMMENTS = "#%"
 _BLANK = " \t"
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _HEADERS = (
     *(set(pair) for pair in ENDPOINT_COLUMNS if pair != ("u", "v")),  # which may be node ids
     {"node", "label"},
@@ -183,7 +183,7 @@ def _numbered_blocks(path: Path, budget: ReadingBudget, block_bytes: int) -> Ite
     with open_binary(path) as stream:
         while raw := _read_lines(stream, budget, block_bytes):
             check_is_text(path, raw, offset)
-            lines = raw if offset else raw.removeprefix(_BYTE_ORDER_MARK)
+            lines = raw if offset else raw.removeprefix(BOM_UTF8)
             offset += len(raw)
             if b"\r" in lines:
                 lines = lines.replace(b"\r\n", b"\n").replace(b"\r", b"\n")

@@ -1,5 +1,6 @@
 """Reading edge lists and adjacency lists: one edge, or one node and its neighbors, per line."""
 
+from codecs import BOM_UTF8
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -179,6 +180,8 @@ def _parse_block(block: TextBlock, layout: _Layout, header: bool) -> Any:
     raw = block.cleaned()
     if header:
         raw = raw[raw.index(b"\n") + 1 :]
+    if raw.startswith(BOM_UTF8):  # part of an id, but Arrow drops a mark at the start
+        raw = BOM_UTF8 + raw
     columns = [str(position) for position in range(layout.width)]
     types = {str(layout.source): pa.string(), str(layout.target): pa.string()}
     if layout.weight is not None:
