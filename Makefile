@@ -39,8 +39,9 @@ $(BROWSER): scripts/install-browser $(TEST_SETUP)
 demo: $(SETUP)
 	$(BIN)/boostne demo
 
-# Two processes, each with whole files of tests, so that fixtures of a module are set up once.
-PYTEST := -m pytest -n 2 --dist loadfile
+# Two processes, each with whole files of tests, so that fixtures of a module are set up once. They take the files in
+# the order of tests/conftest.py, not those with many tests first.
+PYTEST := -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 # All checks and tests, with the branch coverage of src.
 test: lint types $(BROWSER)

@@ -14,6 +14,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 _SIBLING_FOLDER = Path(__file__).parents[2] / "shared" / "datasets"
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Begin with the file that takes the longest, in whatever order the others come: one process runs all of it."""
+    items.sort(key=lambda item: item.path.name != "test_other_cpus.py")
+
+
 @pytest.fixture(scope="session")
 def data_folder():
     """Return the folder with the data sets of the paper; if there is none, skip the test, or fail in CI."""

@@ -1,6 +1,7 @@
 """Limits of the address space (``ulimit -v``): commands finish, or exit with 3 and one line."""
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -105,6 +106,12 @@ class TestStart:
     def environment(self, monkeypatch):
         monkeypatch.setattr(os, "environ", {"OMP_NUM_THREADS": "2"})
         monkeypatch.setattr(limited_memory, "M_ARENA_MAX", 0)  # not a parameter of mallopt: this process has no limit
+        monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+        handlers = {number: signal.getsignal(number) for number in signal.valid_signals()}
+        yield
+        for number, handler in handlers.items():  # main() ends with signals ignored, as the process is to end
+            if handler != signal.getsignal(number):
+                signal.signal(number, handler)
 
     def variables(self):
         return {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
