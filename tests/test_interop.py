@@ -252,6 +252,7 @@ class TestTables:
         assert as_graph(frame).nodes.tolist() == [1, 2, "x", "y"]
         frame = pd.DataFrame({"u": [1, "b"], "v": ["b", (0, 1)]}, dtype=object)
         assert set(as_graph(frame).nodes) == {1, "b", (0, 1)}
+        assert set(as_graph(pd.DataFrame({"u": [1, 2], "v": [1j, 2]})).nodes) == {1, 2, 1j}
 
     @pytest.mark.parametrize(
         ("frame", "options", "error", "message"),

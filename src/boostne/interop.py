@@ -295,8 +295,8 @@ def _from_table(table: Any, options: _Options) -> Graph:
 def _ids_of(column: Any) -> Any:
     import narwhals as nw
 
-    # A column of mixed objects has no Arrow type.
-    return column.to_numpy() if column.dtype == nw.Object else column.to_arrow()
+    # Columns of mixed objects and of complex numbers have no Arrow type.
+    return column.to_numpy() if column.dtype in (nw.Object, nw.Unknown) else column.to_arrow()
 
 
 _CONVERTERS: tuple[tuple[Callable[[Any], bool], Callable[[Any, _Options], Graph]], ...] = (
