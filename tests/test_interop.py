@@ -253,6 +253,7 @@ class TestTables:
         frame = pd.DataFrame({"u": [1, "b"], "v": ["b", (0, 1)]}, dtype=object)
         assert set(as_graph(frame).nodes) == {1, "b", (0, 1)}
         assert set(as_graph(pd.DataFrame({"u": [1, 2], "v": [1j, 2]})).nodes) == {1, 2, 1j}
+        assert as_graph([((), 1), (np.float32(2.5), 1)]).nodes.tolist() == [2.5, 1, ()]
 
     @pytest.mark.parametrize(
         ("frame", "options", "error", "message"),

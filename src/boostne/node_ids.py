@@ -293,7 +293,9 @@ def _sort_objects(ids: Iterable[Any]) -> list[Any]:
     items = list(ids)
     try:
         return sorted(items)
-    except TypeError:  # mixed types: group them by type, so that the order does not depend on that of the input
+    except (TypeError, ValueError):
+        # Mixed types (a NumPy number compares with a tuple as with an array): group them by type, so that the order
+        # does not depend on that of the input.
         return sorted(
             items, key=lambda item: (type(item).__name__, item if isinstance(item, int | str) else repr(item))
         )
