@@ -71,8 +71,9 @@ def _graph(rng: Random, ids: list[Any]) -> str:
     u = [rng.choice(ids) for _ in range(6)]
     v = [rng.choice(ids) for _ in range(6)]
     given = rng.random() < 0.5
-    as_array = rng.random() < 0.3 and all(type(node) is int for node in ids)
-    ends = (np.array(u), np.array(v)) if as_array else (u, v)
+    ends: Any = (np.array(u), np.array(v)) if rng.random() < 0.3 and all(type(node) is int for node in ids) else (u, v)
+    if any(isinstance(end, np.ndarray) and end.dtype.kind == "f" for end in ends):  # NumPy has no type for all of them
+        ends = u, v
     graph, outcome = attempt(lambda: Graph.from_edges(*ends, nodes=ids if given else None))
     if outcome != OK:
         used = ids if given else u + v

@@ -172,7 +172,9 @@ def _columns(rows: list[Any]) -> dict[str, list[Any]]:
 
 
 def _arrow(rows: list[Any]) -> Any:
-    return pa.table(_columns(rows))
+    # PyArrow itself crashes while it converts a list of NumPy dates and numbers.
+    as_python = [[value.item() if isinstance(value, np.datetime64) else value for value in row] for row in rows]
+    return pa.table(_columns(as_python))
 
 
 def _pandas(rows: list[Any]) -> Any:
