@@ -270,6 +270,7 @@ def test_no_control_characters_without_a_terminal(boostne):
         (["embed", "edges.txt", "-o", "x.npz", "--weight", "2", "--no-weight"], 2, ["exclude each other"]),
         (["estimate", "edges.txt", "--method", "hope"], 2, ["boostne and netmf", "got --method hope"]),
         (["embde", "edges.txt"], 2, ["'embed'"]),
+        (["--", "--version"], 2, ["no command '--version'"]),
         (["evaluate", "none.npz", "karate"], 1, ["none.npz", "No such file"]),
         (["evaluate", "none.npz", "karate", "--train", "10,x"], 2, ["--train", "10,x"]),
         (["demo", "-o", "edges.txt"], 1, ["edges.txt", "folder"]),

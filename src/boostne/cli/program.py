@@ -61,12 +61,13 @@ class Program(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Find the command; suggest the closest name for an unknown one."""
+        name = args[0]  # click consumes one that begins with a hyphen
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            close = get_close_matches(args[0], self.list_commands(ctx), n=1)
+            close = get_close_matches(name, self.list_commands(ctx), n=1)
             hint = f"Did you mean {close[0]!r}?" if close else f"Commands: {', '.join(self.list_commands(ctx))}."
-            raise click.UsageError(f"there is no command {args[0]!r}. {hint}", ctx) from error
+            raise click.UsageError(f"there is no command {name!r}. {hint}", ctx) from error
 
 
 @click.group(cls=Program, help=_HELP, epilog=_EPILOG, invoke_without_command=True)
