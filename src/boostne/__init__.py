@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from boostne.models import Node2Vec as Node2Vec
     from boostne.models import SocialDimension as SocialDimension
     from boostne.models import SpectralClustering as SpectralClustering
+    from boostne.propagation import propagate as propagate
 
 _HOME = {
     "AdamicAdarMatrix": "boostne.matrices",
@@ -77,6 +78,7 @@ _HOME = {
     "evaluate_links": "boostne.evaluation",
     "load_dataset": "boostne.datasets",
     "planted_partition": "boostne.generators",
+    "propagate": "boostne.propagation",
     "read_embedding": "boostne.io",
     "read_graph": "boostne.io",
     "read_labels": "boostne.io",

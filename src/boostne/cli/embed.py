@@ -15,7 +15,7 @@ from boostne.cli.estimator import MATRIX_METHODS, check_direction, make_estimato
 from boostne.cli.file_options import GRAPH_FILE_OPTIONS, GRAPH_FILE_SECTION
 from boostne.cli.inputs import load_graph
 from boostne.cli.model_options import CLUSTER_OPTIONS, MODEL_OPTIONS, MODEL_SECTIONS
-from boostne.cli.options import RegistryChoice, check_model_options, given
+from boostne.cli.options import RegistryChoice, check_model_options, given, to_undirected_option
 from boostne.cli.outputs import check_output
 from boostne.cli.screen import describe_embedding, duration, print_pairs
 from boostne.cli.session import session_of
@@ -32,9 +32,6 @@ _method_option = click.option(
     default="boostne",
     show_default=True,
     help="Embedding method; 'boostne methods' lists them.",
-)
-_to_undirected_option = click.option(
-    "--to-undirected", is_flag=True, help="Ignore the direction of the edges of a directed graph."
 )
 
 
@@ -69,7 +66,7 @@ _to_undirected_option = click.option(
     "a folder, FOLDER/, in which the workers write Parquet parts.",
 )
 @_method_option
-@_to_undirected_option
+@to_undirected_option
 @quiet_option
 @debug_option
 @click.pass_context
@@ -117,7 +114,7 @@ def embed(ctx: click.Context, /, graph: str, output: str, method: str, **_: Any)
 )
 @click.argument("graph")
 @_method_option
-@_to_undirected_option
+@to_undirected_option
 @json_option
 @debug_option
 @click.pass_context

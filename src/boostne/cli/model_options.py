@@ -50,6 +50,9 @@ _FACTORIZATION = (
     _option("--memory", "SIZE", MATRIX_METHODS, (),
             "Memory limit of the process, such as 2GB. The matrix is pruned to fit; if it cannot be, nothing is "
             "computed. By default 80% of the free memory.", name="memory_limit", callback=_check_size),
+    _option("--propagate", float, _BOOSTNE, (),
+            "Average each vector with those of the neighbors: their weight, from 0 to 1, such as 0.6.",
+            name="propagation"),
     _option("--engine", ["local", "cuda", "dask", "auto"], _BOOSTNE, (),
             "Where the matrix is factorized: in main memory, on a GPU (needs boostne[gpu]) or on a Dask cluster; auto "
             "uses a GPU if there is one and the matrix fits."),

@@ -170,6 +170,11 @@ def at_least(minimum: int) -> Callable[[click.Context, click.Parameter, int | No
     return check
 
 
+to_undirected_option = click.option(
+    "--to-undirected", is_flag=True, help="Ignore the direction of the edges of a directed graph."
+)
+
+
 def column(value: str) -> str | int:
     """Parse a column: a name, or a position counted from 0."""
     return int(value) if value.isdecimal() else value

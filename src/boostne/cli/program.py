@@ -18,6 +18,7 @@ from boostne.cli.evaluate import evaluate
 from boostne.cli.generate import generate
 from boostne.cli.limited_memory import is_out_of_memory, out_of_memory_message
 from boostne.cli.listings import datasets, methods
+from boostne.cli.propagate import propagate
 from boostne.cli.reproduce import report, reproduce
 from boostne.cli.session import Session
 from boostne.cli.signals import describe, exit_code
@@ -83,7 +84,7 @@ def program(ctx: click.Context, version: bool) -> None:
         click.echo(ctx.get_help())
 
 
-for _command in (demo, embed, evaluate, estimate, methods, datasets, generate, reproduce, report):
+for _command in (demo, embed, evaluate, estimate, propagate, methods, datasets, generate, reproduce, report):
     program.add_command(_command)
 
 

@@ -3,6 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from boostne.errors import ParameterError
 from boostne.factorization.checkpoint import Checkpoint
 from boostne.factorization.job import ENGINES
@@ -12,6 +15,7 @@ from boostne.matrices import ConnectivityMatrix
 from boostne.models.base import Capabilities
 from boostne.models.factorization_base import FactorizationEmbedder
 from boostne.progress import Progress, ProgressCallback, silent
+from boostne.propagation import check_weight, propagate_in_place
 from boostne.validation import seed_from
 
 LOCAL_ENGINES = ("local", "cuda", "auto")
@@ -39,6 +43,9 @@ class BoostNE(FactorizationEmbedder):
         from a graph to such a matrix.
     window : int, optional
         T, the longest random walk, for a connectivity given by name; by default 10.
+    propagation : float, default=0.0
+        Weight w of the neighbors, from 0 to 1, if the vector of each node is to be averaged with those of its neighbors
+        at the end; see :func:`boostne.propagate`. A value of 0.6 usually improves classification.
     memory_limit : int or str, optional
         Limit on the memory of the whole process, such as "2GB". The form of X is chosen to stay within it; if none
         does, an error is raised before the work starts. By default 80 % of the available memory.
@@ -70,7 +77,7 @@ class BoostNE(FactorizationEmbedder):
     context_ : ndarray of shape (n, d)
         ``[V_1^T … V_k^T]``: the vectors of nodes as context, while ``embedding_`` has them as centers.
     levels_ : list of ndarray
-        ``U_1 … U_k``, each (n, d / k): views into the embedding.
+        ``U_1 … U_k``, each (n, d / k), propagated if that was asked for: views into the embedding.
     residual_norms_ : ndarray of shape (k + 1,)
         ``||R_1|| … ||R_{k+1}||``.
     n_iter_ : ndarray of shape (k,)
@@ -124,6 +131,7 @@ class BoostNE(FactorizationEmbedder):
         levels: int = 8,
         connectivity: Any = "deepwalk",
         window: int | None = None,
+        propagation: float = 0.0,
         memory_limit: int | str | None = None,
         checkpoint: str | Path | Checkpoint | None = None,
         tol: float = 2e-4,
@@ -137,6 +145,7 @@ class BoostNE(FactorizationEmbedder):
         self.levels = levels
         self.connectivity = connectivity
         self.window = window
+        self.propagation = propagation
         self.memory_limit = memory_limit
         self.checkpoint = checkpoint
         self.tol = tol
@@ -168,10 +177,10 @@ class BoostNE(FactorizationEmbedder):
         list of Path
             The files. The order of the rows is arbitrary; each has the id of its node.
         """
-        if self._is_local() or self.checkpoint is not None:
+        if self._is_local() or self.checkpoint is not None or self.propagation:
             raise ParameterError(
-                "parts are written by the workers of a Dask cluster, without a checkpoint; got "
-                f"engine={self.engine!r}, checkpoint={self.checkpoint!r}"
+                "parts are written by the workers of a Dask cluster, without a checkpoint or propagation; got "
+                f"engine={self.engine!r}, checkpoint={self.checkpoint!r}, propagation={self.propagation!r}"
             )
         from boostne.factorization.dask.engine import DaskEngine
         from boostne.factorization.dask.factor_store import FileFactorStore
@@ -190,8 +199,16 @@ class BoostNE(FactorizationEmbedder):
             progress(Progress("writing", 0.0, "on the workers"))
             return engine.write_parts(parts, reordered.graph.nodes, self.levels)
 
+    def _fit(self, graph: Graph, progress: ProgressCallback) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        vectors, levels = super()._fit(graph, progress)
+        if self.propagation:
+            progress(Progress("propagation", 0.0))
+            propagate_in_place(graph, vectors, self.propagation, steps=1, threads=self.threads)
+        return vectors, levels
+
     def _check_parameters(self, graph: Graph) -> ConnectivityMatrix:
         self._check_engine()
+        check_weight("propagation", self.propagation)
         return super()._check_parameters(graph)
 
     def _check_engine(self) -> None:

@@ -1,0 +1,130 @@
+"""Propagation: the vector of each node is averaged with those of its neighbors."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostne.embedding import Embedding
+from boostne.errors import GraphError, ParameterError
+from boostne.graph import Graph
+from boostne.interop import as_graph
+from boostne.kernels import Kernels, get_kernels
+from boostne.kernels.layout import tile_width
+from boostne.kernels.sharded_csr import ShardedCSR
+from boostne.node_ids import format_ids, lookup_ids
+from boostne.validation import check_integer, check_number
+
+
+def propagate(
+    graph: Any, embedding: Embedding, *, neighbor_weight: float = 0.6, steps: int = 1, threads: int | None = None
+) -> Embedding:
+    """Average the vector of each node with those of its neighbors.
+
+    With A the adjacency matrix, D the degrees and c the mean edge weight, each step replaces the vectors E by
+
+    ``(1 - w) E + w S E``,  where  ``S = (D + c I)^-1/2 (A + c I) (D + c I)^-1/2``.
+
+    Columns are not mixed, so that levels remain levels. Non-negative vectors stay non-negative, and those of nodes
+    without edges do not change. Multiplying all edge weights by a constant changes nothing.
+
+    Parameters
+    ----------
+    graph : Graph, or anything that :func:`boostne.as_graph` accepts
+        Undirected.
+    embedding : Embedding
+        Vectors of the nodes of the graph by any method, in any order.
+    neighbor_weight : float, default=0.6
+        w, from 0, which changes nothing, to 1.
+    steps : int, default=1
+        Number of steps. One is usually best.
+    threads : int, optional
+        Number of threads; all cores by default. The result has the same bits for any number.
+
+    Returns
+    -------
+    Embedding
+        With the nodes in the order of ``embedding``, and its levels and dtype.
+
+    Notes
+    -----
+    ProNE propagates vectors by a band-pass filter of the random walk, a polynomial that takes about 20 products with
+    the adjacency matrix; this average takes one.
+
+    References
+    ----------
+    J. Zhang, Y. Dong, Y. Wang, J. Tang, M. Ding: "ProNE: Fast and Scalable Network Representation Learning",
+    IJCAI 2019.
+
+    Examples
+    --------
+    >>> path = Graph.from_edges(["a", "b"], ["b", "c"])
+    >>> embedding = Embedding(["a", "b", "c"], [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
+    >>> propagate(path, embedding, neighbor_weight=0.5)["b"].round(3)
+    array([0.204, 0.204])
+    """
+    network = as_graph(graph)
+    if network.directed:
+        raise GraphError("vectors are propagated along undirected edges; this graph is directed: call to_undirected()")
+    check_weight("neighbor_weight", neighbor_weight)
+    check_integer("steps", steps, 1)
+    if threads is not None:
+        check_integer("threads", threads, 1)
+    rows = _rows_of_nodes(network, embedding)
+    vectors = embedding.vectors[rows]
+    propagate_in_place(network, vectors, neighbor_weight, steps, threads)
+    propagated = np.empty_like(vectors)
+    propagated[rows] = vectors
+    return Embedding(embedding.nodes, propagated, embedding.levels)
+
+
+def check_weight(name: str, weight: Any) -> None:
+    """Raise ParameterError unless the weight of the neighbors is a number from 0 to 1."""
+    if check_number(name, weight, 0) > 1:
+        raise ParameterError(f"{name} must be a number from 0 to 1, got {weight!r}")
+
+
+def propagate_in_place(graph: Graph, vectors: NDArray[Any], weight: float, steps: int, threads: int | None) -> None:
+    """Propagate vectors whose rows are in the order of the graph, a few columns at a time."""
+    graph, _ = graph.rescaled()
+    kernels = get_kernels(threads=threads)
+    A = ShardedCSR.from_csr(graph.adjacency, copy=False)
+    loop = graph.adjacency.data.mean(dtype=np.float64) if graph.adjacency.nnz else 1.0
+    root = 1 / np.sqrt(graph.degrees.astype(np.float64) + loop)[:, None]
+    width = tile_width(np.float64)
+    for first in range(0, vectors.shape[1], width):
+        columns = vectors[:, first : first + width]
+        block = columns.astype(np.float64)
+        for _ in range(steps):
+            block = _step(A, block, root, loop, weight, kernels)
+        columns[:] = block
+
+
+def _step(
+    A: ShardedCSR, block: NDArray[np.float64], root: NDArray[np.float64], loop: float, weight: float, kernels: Kernels
+) -> NDArray[np.float64]:
+    """Return ``(1 - w) E + w S E``, where ``root`` is the diagonal of ``(D + c I)^-1/2``."""
+    scaled = root * block
+    neighbors = kernels.product(A, scaled)
+    neighbors += loop * scaled
+    neighbors *= weight * root
+    return neighbors + (1 - weight) * block
+
+
+def _rows_of_nodes(graph: Graph, embedding: Embedding) -> NDArray[np.int64]:
+    """Return the row of each node of the graph; raise ParameterError unless both have the same nodes."""
+    rows = lookup_ids(embedding.nodes, graph.nodes)
+    missing = rows < 0
+    if missing.any() or len(embedding) != graph.n_nodes:
+        extra = np.ones(len(embedding), dtype=bool)
+        extra[rows[~missing]] = False
+        differences = [
+            f"{name}: {format_ids(ids)}"
+            for name, ids in (
+                ("only in the graph", graph.nodes[missing]),
+                ("only in the embedding", embedding.nodes[extra]),
+            )
+            if len(ids)
+        ]
+        raise ParameterError(f"the graph and the embedding must have the same nodes; {'; '.join(differences)}")
+    return rows
