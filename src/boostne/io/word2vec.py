@@ -61,6 +61,10 @@ def read_word2vec(path: Path, id_type: IdType) -> Embedding:
             f"but the file contains {table.num_rows} of {columns - 1}"
         )
     ids = [_unescape(text) for text in table.column(0).to_pylist()]
+    if "" in ids:
+        raise FileFormatError(
+            f"{path}: the node id of vector {ids.index('') + 1} is empty: its line begins with the delimiter"
+        )
     return Embedding(ids_from_text(ids, id_type), as_matrix(table.remove_column(0)))
 
 
