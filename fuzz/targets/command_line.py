@@ -118,11 +118,10 @@ def _defaults(rng: Random, name: str) -> list[str]:
     if rng.random() < 0.05:
         return []
     small = ["--dimensions", "2"] if name in ("embed", "estimate") else []
+    files = ("out.npz", "out.csv", "out.emb", "out.parquet", "out.npy", "out.x", "empty/x.npz")
     output = {
-        "embed": [
-            "-o",
-            rng.choice(("out.npz", "out.csv", "out.emb", "out.parquet", "out.npy", "out.x", "empty/x.npz")),
-        ],
+        "embed": ["-o", rng.choice(files)],
+        "propagate": ["-o", rng.choice(files)],
         "generate": ["--nodes", rng.choice(("0", "1", "10", "50", "1000000000000000"))],
         "evaluate": ["--repeats", "1"],
     }
@@ -134,6 +133,7 @@ def _values(rng: Random, name: str) -> list[str]:
         "graph": ("graph.csv", "weighted.txt", "directed.mtx", "karate"),
         "labels": ("labels.txt", "labels.txt", "karate"),
         "embeddings": ("vectors.csv", "vectors.emb"),
+        "vectors": ("vectors.csv", "vectors.emb"),
         "edges": ("edges.csv", "edges.csv", "/dev/null/x"),
         "folder": (".", _MISSING, "graph.csv"),
     }
