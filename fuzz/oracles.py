@@ -1,5 +1,6 @@
 """What must hold for every graph, labels and embedding that was read."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from boostne.embedding import Embedding
 from boostne.graph import Graph
 from boostne.labels import Labels
 from fuzz.case import require
+from fuzz.dialect import UndocumentedError
 from fuzz.expectation import ExpectedGraph, mirrored
 
 ROUNDING = 1e-12  # relative, of sums of weights; they are stored in float32 or float64
@@ -34,6 +36,23 @@ def check_graph(graph: Any, expected: ExpectedGraph | None = None) -> None:
     require((graph.n_edges, graph.n_self_loops) == (edges, loops), "wrong numbers of edges or self-loops")
     if expected is not None:
         _compare(graph, rows, expected)
+
+
+def check_against_parser(
+    found: Any,
+    data: bytes,
+    options: dict[str, Any],
+    parse: Callable[[bytes, dict[str, Any]], Any],
+    check: Callable[[Any, Any], None],
+) -> None:
+    """Compare what was read from a text file with the result of the simple parser, if that knows the rules."""
+    try:
+        expected = parse(data, options)
+    except UndocumentedError:
+        return
+    except ValueError as error:
+        require(False, f"an invalid file was read without an error: {type(error).__name__}")
+    check(found, expected)
 
 
 def check_csr(A: Any) -> None:

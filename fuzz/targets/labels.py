@@ -11,11 +11,11 @@ from scipy.io import savemat
 
 from boostne.io import read_labels
 from fuzz.case import OK, Case, attempt, require
-from fuzz.dialect import UndocumentedError, parse_communities, parse_labels
+from fuzz.dialect import parse_communities, parse_labels
 from fuzz.expectation import parse_ids
 from fuzz.generate import make_ids, make_layout, without_blanks
 from fuzz.mutations import compress, mutate
-from fuzz.oracles import check_labels
+from fuzz.oracles import check_against_parser, check_labels
 
 _HEADERS = (["node", "label"], ["id", "class"], ["Node", "Label"])
 
@@ -80,20 +80,8 @@ def _text(
         return outcome
     check_labels(labels, expected if valid else None)
     if not packed:
-        _compare_with_parser(labels, data, options, parse)
+        check_against_parser(labels, data, options, parse, check_labels)
     return OK
-
-
-def _compare_with_parser(
-    labels: Any, data: bytes, options: dict[str, Any], parse: Callable[[bytes, dict[str, Any]], Expected]
-) -> None:
-    try:
-        expected = parse(data, options)
-    except UndocumentedError:
-        return
-    except ValueError as error:
-        require(False, f"an invalid file was read without an error: {type(error).__name__}")
-    check_labels(labels, expected)
 
 
 def _make_lines(rng: Random) -> tuple[bytes, dict[str, Any], Expected]:
