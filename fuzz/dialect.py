@@ -124,7 +124,9 @@ def parse_vector_table(data: bytes, id_type: str) -> tuple[list[Any], list[list[
         raise UndocumentedError("a vector 1, 2, 3 or a header")
     else:
         position = 0
-    if any('"' in line for line in lines) or any(field != field.strip() for line in lines for field in line.split(",")):
+    if any('"' in line for line in lines) or any(
+        field != field.strip() for line in lines for field in line.split(delimiter)
+    ):
         raise UndocumentedError("quotes, or white space around fields")
     if any(len(row) != len(rows[0]) for row in rows):
         raise ValueError("rows of different lengths")
@@ -188,8 +190,12 @@ def _columns(names: list[str] | None, width: int, source: Any, target: Any, weig
     if ends[0] == ends[1]:
         raise ValueError("one column for both ends")
     if weight is not None:
-        return *ends, None if weight is False else _position(weight, names, width)
-    found = next((lower.index(name) for name in ("weight", "weights", "w") if name in lower), None)
+        found = None if weight is False else _position(weight, names, width)
+        if found in ends:
+            raise ValueError("one column for an end and the weight")
+        return *ends, found
+    usual_names = (lower.index(name) for name in ("weight", "weights", "w") if name in lower)
+    found = next((position for position in usual_names if position not in ends), None)
     if found is None and width > 2:
         if names is not None or width > 3 or source is not None:
             raise ValueError("the weight is ambiguous")
