@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from boostne.models import Node2Vec as Node2Vec
     from boostne.models import SocialDimension as SocialDimension
     from boostne.models import SpectralClustering as SpectralClustering
+    from boostne.refinement import LevelWeights as LevelWeights
 
 _HOME = {
     "AdamicAdarMatrix": "boostne.matrices",
@@ -62,6 +63,7 @@ _HOME = {
     "LINE": "boostne.models",
     "LINEMatrix": "boostne.matrices",
     "Labels": "boostne.labels",
+    "LevelWeights": "boostne.refinement",
     "NetMF": "boostne.models",
     "Node2Vec": "boostne.models",
     "Node2VecMatrix": "boostne.matrices",

@@ -22,6 +22,7 @@ from boostne.errors import ParameterError
 from boostne.evaluation.checksum import embedding_sha256, labels_sha256
 from boostne.evaluation.result import RULES, SCORE, Evaluation, Rule
 from boostne.kernels import available_threads
+from boostne.label_ranking import top_k
 from boostne.labels import Labels, as_labels
 from boostne.node_ids import encode_ids, format_ids, lookup_ids
 from boostne.validation import check_integer, check_number
@@ -202,21 +203,6 @@ def one_vs_rest(
         else:
             intercepts[j] = math.inf if count else -math.inf
     return np.asarray(test @ weights.T + intercepts)
-
-
-def top_k(values: NDArray[np.float64], k: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
-    """Mark the ``k[i]`` largest values of row i; ties go to the first columns.
-
-    Examples
-    --------
-    >>> top_k(np.array([[0.1, 0.7, 0.2], [0.5, 0.5, 0.9]]), np.array([1, 2])).astype(int)
-    array([[0, 1, 0],
-           [1, 0, 1]])
-    """
-    order = np.argsort(-values, axis=1, kind="stable")
-    marked = np.zeros(values.shape, dtype=bool)
-    np.put_along_axis(marked, order, np.arange(values.shape[1]) < k[:, None], axis=1)
-    return marked
 
 
 def as_embedding(embedding: Any) -> Embedding:
