@@ -11,6 +11,7 @@ NAMES = (
     "connectivity",
     "levels",
     "quality",
+    "scoring",
     "push",
     "memory",
     "reading_memory",

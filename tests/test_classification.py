@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.multiclass import OneVsRestClassifier
 
+from boostne import BoostNE, load_dataset
 from boostne.embedding import Embedding
 from boostne.errors import BoostneError, ParameterError
 from boostne.evaluation import evaluate
@@ -103,9 +104,11 @@ def test_splits_depend_only_on_seed_ratio_and_repeat():
     assert (evaluate(vectors, labels, train=50, repeats=2, seed=1).scores != one.scores).any()
 
 
-def test_scores_do_not_depend_on_threads():
+@pytest.mark.parametrize("classifier", ["liblinear", "fast"])
+def test_scores_do_not_depend_on_threads(classifier):
     vectors, indicator = planted(noise=0.5)
-    runs = [evaluate(vectors, as_mapping(indicator), train=[20, 50], repeats=3, threads=n) for n in (1, 3, None)]
+    options = {"train": [20, 50], "repeats": 3, "classifier": classifier}
+    runs = [evaluate(vectors, as_mapping(indicator), **options, threads=n) for n in (1, 3, None)]
     np.testing.assert_array_equal(runs[0].scores, runs[1].scores)
     np.testing.assert_array_equal(runs[0].scores, runs[2].scores)
 
@@ -126,23 +129,50 @@ def test_embedding_as_list_tuple_embedding_or_dataframe():
         np.testing.assert_array_equal(evaluate(embedding, labels, train=50, repeats=1).scores, expected)
 
 
-def test_classes_absent_from_training_are_counted_and_ranked_last():
+@pytest.mark.parametrize("rule", ["top-k", "threshold"])
+@pytest.mark.parametrize("several", [False, True])
+def test_fast_classifier_gives_the_scores_of_liblinear(several, rule):
+    vectors, indicator = planted(n=300, noise=0.6, several=several)
+    options = {"train": [20, 80], "repeats": 3, "rule": rule}
+    expected = evaluate(vectors, as_mapping(indicator), **options)
+    found = evaluate(vectors, as_mapping(indicator), **options, classifier="fast")
+    for metric in ("micro", "macro"):
+        np.testing.assert_allclose(found.scores[metric], expected.scores[metric], atol=1e-3)
+    assert (expected.classifier, found.classifier) == ("liblinear", "fast")
+    assert "all labels at once" in found.to_dict()["classifier"]
+
+
+def test_fast_classifier_gives_the_scores_of_liblinear_on_digits():
+    digits = load_dataset("digits")
+    vectors = BoostNE(dimensions=32, levels=2).fit(digits.graph).embedding_
+    scores = [
+        evaluate(vectors, digits.labels, train=[5, 50], repeats=2, classifier=name).scores
+        for name in ("liblinear", "fast")
+    ]
+    for metric in ("micro", "macro"):
+        np.testing.assert_allclose(scores[1][metric], scores[0][metric], atol=1e-3)
+
+
+@pytest.mark.parametrize("classifier", ["liblinear", "fast"])
+def test_classes_absent_from_training_are_counted_and_ranked_last(classifier):
     vectors, indicator = planted(n=40)
     rare = np.zeros((40, 1), dtype=bool)
     rare[7] = True
-    result = evaluate(vectors, as_mapping(np.hstack([indicator, rare])), train=50, repeats=6)
+    result = evaluate(vectors, as_mapping(np.hstack([indicator, rare])), train=50, repeats=6, classifier=classifier)
     assert set(result.scores["absent"].tolist()) == {0, 1}
-    values = one_vs_rest(vectors, np.hstack([indicator, rare & False]), vectors, 1.0)
+    values = one_vs_rest(vectors, np.hstack([indicator, rare & False]), vectors, 1.0, classifier)
     assert (values[:, 4] == -np.inf).all()
     assert not top_k(values, np.full(40, 4))[:, 4].any()
 
 
-def test_class_of_every_training_node_is_always_predicted():
+@pytest.mark.parametrize("classifier", ["liblinear", "fast"])
+def test_class_of_every_training_node_is_always_predicted(classifier):
     vectors, indicator = planted(n=40)
     everyone = np.ones((40, 1), dtype=bool)
-    values = one_vs_rest(vectors, np.hstack([indicator, everyone]), vectors, 1.0)
+    values = one_vs_rest(vectors, np.hstack([indicator, everyone]), vectors, 1.0, classifier)
     assert (values[:, 4] == np.inf).all()
-    assert evaluate(vectors, as_mapping(np.hstack([indicator, everyone])), train=50, repeats=1).mean("micro")[0] > 0.8
+    labels = as_mapping(np.hstack([indicator, everyone]))
+    assert evaluate(vectors, labels, train=50, repeats=1, classifier=classifier).mean("micro")[0] > 0.8
 
 
 def test_labeled_nodes_without_vector_are_counted_with_one_warning():
@@ -183,6 +213,7 @@ def test_unlabeled_nodes_are_ignored():
         ({"train": float("nan")}, "train must be percentages .*, got nan"),
         ({"train": 0.5}, r"train=0\.5 \(percent\) of 120 labeled nodes leaves no training nodes"),
         ({"rule": "best"}, "rule must be 'top-k' or 'threshold', got 'best'"),
+        ({"classifier": "svm"}, "classifier must be one of 'liblinear', 'fast', got 'svm'"),
         ({"repeats": 0}, "repeats must be an integer of at least 1; got 0"),
         ({"seed": -1}, "seed must be an integer of at least 0; got -1"),
         ({"seed": 1.5}, "seed must be an integer"),

@@ -272,6 +272,7 @@ def test_no_control_characters_without_a_terminal(boostne):
         (["embde", "edges.txt"], 2, ["'embed'"]),
         (["evaluate", "none.npz", "karate"], 1, ["none.npz", "No such file"]),
         (["evaluate", "none.npz", "karate", "--train", "10,x"], 2, ["--train", "10,x"]),
+        (["evaluate", "none.npz", "karate", "--classifier", "svm"], 2, ["--classifier", "svm", "liblinear", "fast"]),
         (["demo", "-o", "edges.txt"], 1, ["edges.txt", "folder"]),
         (["embed", "edges.txt", "-o", "../{folder}/edges.txt"], 1, ["would overwrite edges.txt", "another file"]),
         (["embed", "edges.txt", "-o", "two\nlines"], 1, ["two lines: the suffix", "got 'none'"]),
@@ -573,5 +574,8 @@ def test_evaluate_prints_csv_and_checksums(inside, folder):
     assert found["labels_sha256"] == labels_sha256(labels)
     regularized = json.loads(inside("evaluate", "karate.npz", "karate", *options, "-C", "0.5", "--json").stdout)
     assert "C = 0.5" in regularized["classifier"]
+    fast = json.loads(inside("evaluate", "karate.npz", "karate", *options, "--classifier", "fast", "--json").stdout)
+    assert "all labels at once" in fast["classifier"]
+    assert fast["summary"][0]["micro_mean"] == pytest.approx(found["summary"][0]["micro_mean"], abs=1e-3)
     both = inside("evaluate", "karate.npz", "karate", "--csv", "--json", code=2)
     assert "--json and --csv exclude each other" in both.stderr

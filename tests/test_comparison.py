@@ -173,6 +173,7 @@ def test_compare_results_of_evaluate():
         ({"seed": 1}, "the seed is 0 for 'a' and 1 for 'b'; evaluate both with the same"),
         ({"train": (40.0,)}, "train is 50 for 'a' and 40 for 'b'"),
         ({"rule": "threshold"}, "the rule is top-k for 'a' and threshold for 'b'"),
+        ({"classifier": "fast"}, "the classifier is liblinear for 'a' and fast for 'b'"),
         ({"n_labeled": 99}, "the number of labeled nodes is 100 for 'a' and 99 for 'b'"),
         ({"n_without_vector": 2}, "the number of labeled nodes without a vector is 0 for 'a' and 2"),
         ({"labels_sha256": "m"}, "the checksum of nodes and labels is l for 'a' and m for 'b'"),

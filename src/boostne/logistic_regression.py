@@ -112,7 +112,7 @@ def _tolerances(Z: Float, squares: Float, signs: Float, C: float) -> Float:
     at_zero = np.sum(gradient**2 / (1 + C / 4 * squares.sum(axis=0)), axis=1)
     positives = np.count_nonzero(signs > 0, axis=1)
     smaller = np.maximum(np.minimum(positives, n - positives), 1)
-    return TOLERANCE**2 * at_zero * smaller / n
+    return np.asarray(TOLERANCE**2 * at_zero * smaller / n)
 
 
 @dataclass
@@ -196,8 +196,9 @@ def _conjugate_gradients(Z: Float, curvature: Float, B: Float, diagonal: Float, 
         if not remaining.any():
             break
         if not remaining.all():
-            rows, R, P, squared, residuals, curvature, diagonal = (
-                values[remaining] for values in (rows, R, P, squared, residuals, curvature, diagonal)
+            rows = rows[remaining]
+            R, P, squared, residuals, curvature, diagonal = (
+                values[remaining] for values in (R, P, squared, residuals, curvature, diagonal)
             )
     return solution
 

@@ -36,6 +36,8 @@ EVALUATION_OPTIONS = (
     _parameter("-C", float, "Inverse regularization strength of the classifier.", name="C"),
     _parameter("--rule", ["top-k", "threshold"],
                "How labels are predicted, see above; top-k uses the true number of labels of each test node."),
+    _parameter("--classifier", ["liblinear", "fast"],
+               "Solver of the logistic regressions; fast solves all labels at once, with the same scores to 3 digits."),
     _parameter("--threads", int, "Number of threads; the scores do not depend on it. By default all cores."),
 )  # fmt: skip
 

@@ -31,7 +31,7 @@ def compare(results: Mapping[str, Evaluation], *, alpha: float = 0.05) -> "Compa
     Parameters
     ----------
     results : mapping from name to Evaluation
-        At least two, scored on the same splits: same labels, ratios, repeats, seed and rule.
+        At least two, scored on the same splits: same labels, ratios, repeats, seed, rule and classifier.
     alpha : float, default 0.05
         Significance level.
 
@@ -262,7 +262,7 @@ def _check_paired(results: Mapping[str, Evaluation]) -> None:
             if one != other:
                 raise ParameterError(
                     f"results are not paired: {words} is {_show(one)} for {first!r} and {_show(other)} for "
-                    f"{name!r}; evaluate both with the same labels, train, repeats, seed and rule"
+                    f"{name!r}; evaluate both with the same labels, train, repeats, seed, rule and classifier"
                 )
 
 
@@ -271,6 +271,7 @@ _MUST_AGREE = {
     "train": "train",
     "repeats": "repeats",
     "rule": "the rule",
+    "classifier": "the classifier",
     "n_labeled": "the number of labeled nodes",
     "n_without_vector": "the number of labeled nodes without a vector",
     "n_classes": "the number of classes",

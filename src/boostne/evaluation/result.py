@@ -13,9 +13,13 @@ from numpy.typing import NDArray
 from boostne.errors import ParameterError
 
 Rule = Literal["top-k", "threshold"]
+Classifier = Literal["liblinear", "fast"]
 
 SCORE = np.dtype([("ratio", "f8"), ("repeat", "i8"), ("micro", "f8"), ("macro", "f8"), ("absent", "i8")])
-CLASSIFIER = "one-vs-rest logistic regression, liblinear, L2, C = {C:g}"
+CLASSIFIERS = {
+    "liblinear": "one-vs-rest logistic regression, liblinear, L2, C = {C:g}",
+    "fast": "one-vs-rest logistic regression, Newton's method for all labels at once, L2, C = {C:g}",
+}
 RULES = {
     "top-k": "a test node with l labels is assigned the l most probable ones",
     "threshold": "a test node is assigned every label with a probability of at least 0.5",
@@ -99,7 +103,7 @@ class Evaluation(Scores):
         probability 0. Means are over the repeats of each ratio.
     train : tuple of float
         The ratios.
-    repeats, seed, C, rule
+    repeats, seed, C, rule, classifier
         As given to :func:`boostne.evaluate`.
     n_labeled : int
         Number of nodes with at least one label.
@@ -120,6 +124,7 @@ class Evaluation(Scores):
     n_classes: int
     embedding_sha256: str
     labels_sha256: str
+    classifier: Classifier = "liblinear"
 
     def _groups(self) -> tuple[int, ...]:
         return (len(self.train),)
@@ -139,7 +144,7 @@ class Evaluation(Scores):
         summary = self._summary()
         return {
             "protocol": self._protocol(),
-            "classifier": CLASSIFIER.format(C=self.C),
+            "classifier": CLASSIFIERS[self.classifier].format(C=self.C),
             "rule": self.rule,
             "seed": self.seed,
             "repeats": self.repeats,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from boostne.evaluation.checksum import labels_sha256
-from boostne.evaluation.result import CLASSIFIER, RULES, versions
+from boostne.evaluation.result import CLASSIFIERS, RULES, versions
 from boostne.kernels import available_threads, instruction_set
 from boostne.reproduction.experiments import RULE, C, DatasetResults, ExperimentResult
 from boostne.reproduction.plan import Protocol
@@ -19,7 +19,7 @@ def describe(results: list[DatasetResults], protocol: Protocol, threads: int | N
     return {
         "protocol": asdict(protocol)
         | {
-            "classifier": CLASSIFIER.format(C=C),
+            "classifier": CLASSIFIERS["liblinear"].format(C=C),
             "rule": f"{RULE}: {RULES[RULE]}",
             "approximation_error": "||R_{k+1}||_F / ||X||_F, R_{i+1} = max(R_i - U_i V_i, 0), paper setting",
         },
