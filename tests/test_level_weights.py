@@ -1,16 +1,23 @@
 """Level weights: the loss and its derivatives, what is learned from planted data, and the estimator."""
 
+import json
+
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy.optimize import approx_fprime
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.pipeline import make_pipeline
+from threadpoolctl import threadpool_limits
 
 from boostne import LevelWeights, logistic_regression
+from boostne.cli.program import program
 from boostne.embedding import Embedding
 from boostne.errors import ParameterError
+from boostne.evaluation import evaluate
+from boostne.evaluation.classification import one_vs_rest
 from boostne.labels import as_labels
 from boostne.level_weighting import Task, held_out_log_odds, held_out_loss, learn_level_weights, score, split
 
@@ -99,7 +106,7 @@ def test_scores_are_those_of_scikit_learn():
 @pytest.mark.parametrize("informative", [0, 1, 2])
 def test_weights_find_the_level_that_has_the_labels(informative, several):
     vectors, indicator = planted(n=400, informative=informative, several=several)
-    weighting = LevelWeights(folds=3, prior_scale=1.0).fit(embedding_of(vectors), labels_of(indicator))
+    weighting = LevelWeights(prior_scale=1.0).fit(embedding_of(vectors), labels_of(indicator))
     weights = weighting.weights_
     assert weights.argmax() == informative
     assert weights[informative] > 1.5 * np.delete(weights, informative).max()
@@ -111,7 +118,7 @@ def test_weights_find_the_level_that_has_the_labels(informative, several):
 @pytest.mark.parametrize("seed", range(3))
 def test_uniform_weights_are_kept_if_labels_are_random(seed):
     vectors, indicator = planted(informative=None, seed=seed)
-    weighting = LevelWeights(folds=3).fit(embedding_of(vectors), labels_of(indicator))
+    weighting = LevelWeights().fit(embedding_of(vectors), labels_of(indicator))
     np.testing.assert_array_equal(weighting.weights_, np.ones(3))
     assert "uniform weights kept" in weighting.report()
 
@@ -127,10 +134,10 @@ def test_a_narrow_prior_keeps_weights_close_to_one():
 def test_weights_do_not_depend_on_threads_or_on_the_order_of_nodes():
     vectors, indicator = planted(several=True)
     embedding, labels = embedding_of(vectors), labels_of(indicator)
-    one = LevelWeights(folds=3, threads=1).fit(embedding, labels)
-    three = LevelWeights(folds=3, threads=3).fit(embedding, labels)
+    one = LevelWeights(threads=1).fit(embedding, labels)
+    three = LevelWeights(threads=3).fit(embedding, labels)
     order = np.random.default_rng(5).permutation(len(vectors))
-    shuffled = LevelWeights(folds=3).fit(Embedding(embedding.nodes[order], vectors[order], WIDTHS), labels)
+    shuffled = LevelWeights().fit(Embedding(embedding.nodes[order], vectors[order], WIDTHS), labels)
     for other in (three, shuffled):
         np.testing.assert_array_equal(one.learned_weights_, other.learned_weights_)
         np.testing.assert_array_equal(one.learned_scores_.losses, other.learned_scores_.losses)
@@ -138,9 +145,9 @@ def test_weights_do_not_depend_on_threads_or_on_the_order_of_nodes():
 
 def test_only_max_nodes_nodes_are_used():
     vectors, indicator = planted()
-    weighting = LevelWeights(max_nodes=60, folds=3).fit(embedding_of(vectors), labels_of(indicator))
+    weighting = LevelWeights(max_nodes=60).fit(embedding_of(vectors), labels_of(indicator))
     assert weighting.n_nodes_ == 60
-    again = LevelWeights(max_nodes=60, folds=3, random_state=1).fit(embedding_of(vectors), labels_of(indicator))
+    again = LevelWeights(max_nodes=60, random_state=1).fit(embedding_of(vectors), labels_of(indicator))
     assert (again.learned_weights_ != weighting.learned_weights_).any()
 
 
@@ -163,7 +170,7 @@ def test_transform_multiplies_each_level():
 def test_it_follows_the_conventions_of_scikit_learn():
     vectors, indicator = planted()
     y = indicator.argmax(axis=1)
-    transformer = LevelWeights(2.0, folds=3, levels=WIDTHS.tolist())
+    transformer = LevelWeights(2.0, levels=WIDTHS.tolist())
     assert clone(transformer).get_params() == transformer.get_params()
     model = make_pipeline(transformer, LogisticRegression(C=2.0)).fit(vectors, y)
     assert model.score(vectors, y) > 0.7
@@ -171,7 +178,7 @@ def test_it_follows_the_conventions_of_scikit_learn():
     assert fitted.n_features_in_ == WIDTHS.sum()
     assert fitted.get_feature_names_out().tolist()[11:13] == ["u1_12", "u2_1"]
     np.testing.assert_array_equal(transformer.fit_transform(vectors, y), fitted.transform(vectors))
-    assert repr(LevelWeights(folds=3)) == "LevelWeights(folds=3)"
+    assert repr(LevelWeights(folds=4)) == "LevelWeights(folds=4)"
 
 
 def test_set_output_returns_a_data_frame_with_the_names_of_the_levels():
@@ -186,9 +193,9 @@ def test_set_output_returns_a_data_frame_with_the_names_of_the_levels():
 
 def test_report_shows_weights_and_scores():
     vectors, indicator = planted()
-    weighting = LevelWeights(folds=3, prior_scale=1.0).fit(embedding_of(vectors), labels_of(indicator))
+    weighting = LevelWeights(prior_scale=1.0).fit(embedding_of(vectors), labels_of(indicator))
     lines = weighting.report().splitlines()
-    assert len(lines) == 8
+    assert len(lines) == 9
     assert [line.split()[-1] for line in lines[1:4]] == [f"{weight:.3f}" for weight in weighting.weights_]
     learned = weighting.learned_scores_
     assert lines[-1].split()[-2:] == [f"{learned.micro:.4f}", f"{learned.macro:.4f}"]
@@ -243,7 +250,64 @@ def test_labels_of_a_single_node_are_ignored():
     single[0] = True
     fewer = indicator.copy()
     fewer[0] = False
-    with_single = learn_level_weights(vectors, np.hstack([fewer, single]), WIDTHS, folds=3)
-    without = learn_level_weights(vectors[1:], indicator[1:], WIDTHS, folds=3)
-    np.testing.assert_array_equal(with_single.candidate, without.candidate)
-    assert with_single.n_nodes == 149
+    transformer = LevelWeights(levels=WIDTHS)
+    with_single = transformer.fit(vectors, np.hstack([fewer, single])).learned_weights_
+    assert transformer.n_nodes_ == 149
+    np.testing.assert_array_equal(transformer.fit(vectors[1:], indicator[1:]).learned_weights_, with_single)
+
+
+def test_evaluate_learns_the_weights_from_the_training_nodes_alone():
+    vectors, indicator = planted(noise=0.8)
+    embedding, labels = embedding_of(vectors), labels_of(indicator)
+    result = evaluate(embedding, labels, train=[40, 60], repeats=2, level_weights=True, seed=3)
+    assert result.level_weights.shape == (4, 3)
+    order = np.argsort(embedding.nodes)  # as the splits are defined
+    for ratio, repeat, row in [(40, 1, 1), (60, 0, 2)]:
+        shuffled = order[np.random.default_rng([3, repeat]).permutation(150)]
+        training, test = np.split(shuffled, [150 * ratio // 100])
+        with threadpool_limits(1):
+            expected = learn_level_weights(vectors[training], indicator[training], WIDTHS, seed=3).weights
+        np.testing.assert_array_equal(result.level_weights[row], expected)
+        weighted = vectors * np.repeat(expected, WIDTHS)
+        log_odds = one_vs_rest(weighted[training], indicator[training], weighted[test], 1.0)
+        predicted = np.eye(3, dtype=bool)[log_odds.argmax(axis=1)]
+        assert result.scores["micro"][row] == f1_score(indicator[test], predicted, average="micro")
+
+
+def test_evaluate_reports_the_mean_weights_whatever_the_number_of_threads():
+    vectors, indicator = planted(noise=0.8)
+    options = {"train": [40, 80], "repeats": 2, "level_weights": True, "classifier": "fast"}
+    one, four = (evaluate(embedding_of(vectors), labels_of(indicator), **options, threads=n) for n in (1, 4))
+    np.testing.assert_array_equal(one.scores, four.scores)
+    np.testing.assert_array_equal(one.level_weights, four.level_weights)
+    mean = one.mean_level_weights()
+    np.testing.assert_allclose(mean, [one.level_weights[:2].mean(axis=0), one.level_weights[2:].mean(axis=0)])
+    content = json.loads(json.dumps(one.to_dict()))
+    assert [row["level_weights"] for row in content["summary"]] == mean.tolist()
+    assert [row["level_weights"] for row in content["splits"]] == one.level_weights.tolist()
+    assert "one weight per level is learned" in content["protocol"]
+    assert one.table().splitlines()[-1].split() == ["80", "%", *(f"{weight:.2f}" for weight in mean[1])]
+
+
+def test_evaluate_without_learned_weights_does_not_mention_them():
+    vectors, indicator = planted()
+    result = evaluate(embedding_of(vectors), labels_of(indicator), train=50, repeats=1)
+    assert "weight" not in json.dumps(result.to_dict()) + result.table()
+    with pytest.raises(ParameterError, match="pass level_weights=True to evaluate"):
+        result.mean_level_weights()
+    with pytest.raises(ParameterError, match="at least two levels, got one"):
+        evaluate(vectors, indicator, train=50, level_weights=True)
+
+
+def test_command_line_learns_level_weights(tmp_path):
+    vectors, indicator = planted(noise=0.8)
+    embedding = embedding_of(vectors)
+    embedding.save(tmp_path / "a.npz")
+    labels = tmp_path / "labels.txt"
+    pairs = zip(embedding.nodes, indicator.argmax(axis=1), strict=True)
+    labels.write_text("".join(f"{node} {label}\n" for node, label in pairs))
+    options = ["--train", "50", "--repeats", "2", "--level-weights"]
+    run = CliRunner().invoke(program, ["evaluate", str(tmp_path / "a.npz"), str(labels), *options, "--json"])
+    assert run.exit_code == 0, run.output
+    expected = evaluate(embedding, labels_of(indicator), train=50, repeats=2, level_weights=True)
+    assert json.loads(run.stdout)["summary"][0]["level_weights"] == expected.mean_level_weights()[0].tolist()

@@ -43,7 +43,7 @@ MIN_CLASSES = 2
 MIN_PER_FOLD = 3  # labeled nodes
 LARGEST_LOG_WEIGHT = 3.0
 MAX_ITERATIONS = 30
-CONFIDENCE = 1.0  # standard errors
+CONFIDENCE = 2.0  # standard errors
 TOLERANCE = 1e-5  # of the objective, relative
 
 _ONE_LEVEL = (
@@ -102,7 +102,7 @@ def learn_level_weights(
     levels: NDArray[np.int64],
     *,
     C: float = 1.0,
-    folds: int = 5,
+    folds: int = 3,
     prior_scale: float = 0.3,
     max_nodes: int = 3000,
     seed: int = 0,
@@ -296,7 +296,7 @@ def _is_better(uniform: HeldOutScores, learned: HeldOutScores, k: int) -> bool:
     """Whether the loss decreases by more than chance explains, and neither Micro- nor Macro-F1 decreases.
 
     The weights were learned from the same nodes on other folds, which decreases the loss by up to about 1 per weight
-    (as in Akaike's criterion). The rest must exceed its standard error.
+    (as in Akaike's criterion). The rest must exceed twice its standard error.
     """
     gains = uniform.losses - learned.losses
     chance = k + CONFIDENCE * np.sqrt(len(gains)) * gains.std()

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from boostne.embedding import Embedding, column_names
 from boostne.errors import ParameterError
-from boostne.evaluation.classification import as_embedding, check_threads, join
+from boostne.evaluation.classification import as_embedding, check_C, check_threads, join
 from boostne.labels import as_labels
 from boostne.level_weighting import HeldOutScores, learn_level_weights
 from boostne.validation import check_integer, check_number, seed_from
@@ -32,7 +32,7 @@ class LevelWeights(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     C : float, default 1.0
         Inverse regularization strength of the classifier that will be trained on the weighted vectors.
-    folds : int, default 5
+    folds : int, default 3
         Number of folds of the cross-validation.
     prior_scale : float, default 0.3
         Standard deviation of the logarithm of the weights in their prior distribution. Lower values result in
@@ -65,14 +65,15 @@ class LevelWeights(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Notes
     -----
     It follows the conventions of scikit-learn, except that ``fit`` requires labels and that an array requires
-    ``levels``, so that scikit-learn's ``check_estimator``, which knows neither, does not apply.
+    ``levels``, so that scikit-learn's ``check_estimator``, which knows neither, does not apply. ``set_output`` affects
+    the result for arrays and data frames; :meth:`boostne.Embedding.to_frame` converts an embedding.
 
     Examples
     --------
     >>> from boostne import BoostNE, LevelWeights, load_dataset
     >>> data = load_dataset("karate")
     >>> embedding = BoostNE(8, levels=2, random_state=0).fit(data.graph).embedding_
-    >>> weighting = LevelWeights(folds=3).fit(embedding, data.labels)
+    >>> weighting = LevelWeights().fit(embedding, data.labels)
     >>> weighting.weights_.shape
     (2,)
     >>> weighting.transform(embedding)
@@ -83,7 +84,7 @@ class LevelWeights(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self,
         C: float = 1.0,
         *,
-        folds: int = 5,
+        folds: int = 3,
         prior_scale: float = 0.3,
         levels: Sequence[int] | None = None,
         max_nodes: int = 3000,
@@ -112,7 +113,7 @@ class LevelWeights(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        C = check_number("C", self.C, 0, strict=True)
+        C = check_C(self.C)
         prior_scale = check_number("prior_scale", self.prior_scale, 0, strict=True)
         folds = check_integer("folds", self.folds, 2)
         max_nodes = check_integer("max_nodes", self.max_nodes, 1)
@@ -157,8 +158,8 @@ class LevelWeights(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise ParameterError(
                 f"the weights were learned for {self.n_features_in_} columns, got {embedding.dimensions}"
             )
-        factors = np.repeat(self.weights_, self.levels_).astype(embedding.vectors.dtype)
-        weighted = embedding.vectors * factors
+        factors = np.repeat(self.weights_, self.levels_)
+        weighted = np.multiply(embedding.vectors, factors, dtype=embedding.vectors.dtype)
         return Embedding(embedding.nodes, weighted, self.levels_) if isinstance(X, Embedding) else weighted
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:  # noqa: ARG002
@@ -174,9 +175,11 @@ class LevelWeights(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             f"{i:5d}  {width:5d}  {weight:6.3f}"
             for i, (width, weight) in enumerate(zip(self.levels_, self.weights_, strict=True), 1)
         ]
-        lines += ["", f"cross-validated, {self.n_nodes_} nodes    loss  Micro-F1  Macro-F1"]
-        for name, scores in (("uniform", self.uniform_scores_), ("learned", self.learned_scores_)):
-            lines.append(f"{name}  {scores.losses.mean():.4f}  {scores.micro:.4f}  {scores.macro:.4f}")
+        lines += ["", f"cross-validated on {self.n_nodes_} nodes", "weights    loss  Micro-F1  Macro-F1"]
+        lines += [
+            f"{name}  {scores.losses.mean():6.4f}  {scores.micro:8.4f}  {scores.macro:8.4f}"
+            for name, scores in (("uniform", self.uniform_scores_), ("learned", self.learned_scores_))
+        ]
         if (self.weights_ == 1).all():
             lines.append(f"uniform weights kept: the learned ones, {_format(self.learned_weights_)}, are not better")
         return "\n".join(lines)
