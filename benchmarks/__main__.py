@@ -12,6 +12,7 @@ NAMES = (
     "levels",
     "quality",
     "scoring",
+    "level_weights",
     "push",
     "memory",
     "reading_memory",

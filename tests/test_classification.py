@@ -12,7 +12,8 @@ from boostne import BoostNE, load_dataset
 from boostne.embedding import Embedding
 from boostne.errors import BoostneError, ParameterError
 from boostne.evaluation import evaluate
-from boostne.evaluation.classification import one_vs_rest, top_k
+from boostne.evaluation.classification import one_vs_rest
+from boostne.label_ranking import top_k
 from boostne.labels import Labels, as_labels
 
 

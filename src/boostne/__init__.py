@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from boostne.models import SocialDimension as SocialDimension
     from boostne.models import SpectralClustering as SpectralClustering
     from boostne.propagation import propagate as propagate
+    from boostne.refinement import LevelWeights as LevelWeights
 
 _HOME = {
     "AdamicAdarMatrix": "boostne.matrices",
@@ -63,6 +64,7 @@ _HOME = {
     "LINE": "boostne.models",
     "LINEMatrix": "boostne.matrices",
     "Labels": "boostne.labels",
+    "LevelWeights": "boostne.refinement",
     "NetMF": "boostne.models",
     "Node2Vec": "boostne.models",
     "Node2VecMatrix": "boostne.matrices",

@@ -38,6 +38,8 @@ EVALUATION_OPTIONS = (
                "How labels are predicted, see above; top-k uses the true number of labels of each test node."),
     _parameter("--classifier", ["liblinear", "fast"],
                "Solver of the logistic regressions; fast solves all labels at once, with the same scores to 3 digits."),
+    _parameter("--level-weights", bool,
+               "Multiply each level by a weight that is learned from the training nodes of each split."),
     _parameter("--threads", int, "Number of threads; the scores do not depend on it. By default all cores."),
 )  # fmt: skip
 

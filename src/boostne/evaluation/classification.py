@@ -9,7 +9,7 @@ labels (rule "top-k", used by DeepWalk, NetMF and the BoostNE paper) or every la
 import math
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from warnings import warn
 
@@ -22,6 +22,7 @@ from boostne.errors import ParameterError
 from boostne.evaluation.checksum import embedding_sha256, labels_sha256
 from boostne.evaluation.result import CLASSIFIERS, RULES, SCORE, Classifier, Evaluation, Rule
 from boostne.kernels import available_threads
+from boostne.label_ranking import top_k
 from boostne.labels import Labels, as_labels
 from boostne.logistic_regression import fit_one_vs_rest
 from boostne.node_ids import encode_ids, format_ids, lookup_ids
@@ -42,6 +43,7 @@ def evaluate(
     C: float = 1.0,
     rule: Rule = "top-k",
     classifier: Classifier = "liblinear",
+    level_weights: bool = False,
     threads: int | None = None,
 ) -> Evaluation:
     """Score an embedding by node classification.
@@ -70,6 +72,9 @@ def evaluate(
         Solver of the logistic regressions. "liblinear" solves one label after another and is the one of most papers,
         including BoostNE's. "fast" solves the same problems for all labels at once, several times faster if there are
         many labels, and to a tighter tolerance; scores may differ in the fourth digit.
+    level_weights : bool, default False
+        Multiply each level of the embedding by a weight that is learned from the training nodes of the split; see
+        :class:`boostne.LevelWeights`.
     threads : int, optional
         Number of threads; all cores by default. The scores do not depend on it.
 
@@ -91,15 +96,17 @@ def evaluate(
     task = join(vectors, truth)
     splits = [(ratio, repeat, *task.split(ratio, seed, repeat)) for ratio in ratios for repeat in range(repeats)]
 
-    def score(split: tuple[float, int, NDArray[np.intp], NDArray[np.intp]]) -> tuple[float, ...]:
+    def score(split: tuple[float, int, NDArray[np.intp], NDArray[np.intp]]) -> tuple[tuple[float, ...], Any]:
         ratio, repeat, training, test = split
-        return ratio, repeat, *_score(task, training, test, C, rule, classifier)
+        weights = _level_weights(task, training, vectors.levels, C, seed) if level_weights else None
+        weighted = task if weights is None else task.weighted(np.repeat(weights, vectors.levels))
+        return (ratio, repeat, *_score(weighted, training, test, C, rule, classifier)), weights
 
     # Threads suffice because both solvers release the GIL. The largest splits go first to balance the load.
     with threadpool_limits(1), ThreadPoolExecutor(check_threads(threads)) as pool:
-        rows = list(pool.map(score, reversed(splits)))
+        found = list(pool.map(score, reversed(splits)))[::-1]
     return Evaluation(
-        scores=np.array(rows[::-1], dtype=SCORE),
+        scores=np.array([scores for scores, _ in found], dtype=SCORE),
         train=ratios,
         repeats=int(repeats),
         seed=int(seed),
@@ -111,6 +118,7 @@ def evaluate(
         embedding_sha256=embedding_sha256(vectors),
         labels_sha256=labels_sha256(truth),
         classifier=classifier,
+        level_weights=np.array([weights for _, weights in found]) if level_weights else None,
     )
 
 
@@ -121,6 +129,10 @@ class LabeledVectors:
     vectors: NDArray[np.float64]
     indicator: NDArray[np.bool_]
     present: NDArray[np.bool_]  # False for nodes without a vector, which are dropped after splitting
+
+    def weighted(self, factors: NDArray[np.float64]) -> "LabeledVectors":
+        """Return the same nodes with each column of their vectors multiplied by a factor."""
+        return replace(self, vectors=self.vectors * factors)
 
     def split(self, ratio: float, seed: int, repeat: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the training and the test nodes."""
@@ -166,6 +178,14 @@ def _no_overlap(embedding: Embedding, ids: NDArray[Any]) -> str:
     if {embedding.nodes.dtype.kind, ids.dtype.kind} == {"i", "U"}:
         message += "; one has integer ids and the other strings: convert one of them"
     return message
+
+
+def _level_weights(
+    task: LabeledVectors, training: NDArray[np.intp], levels: NDArray[np.int64], C: float, seed: int
+) -> NDArray[np.float64]:
+    from boostne.level_weighting import learn_level_weights
+
+    return learn_level_weights(task.vectors[training], task.indicator[training], levels, C=C, seed=seed).weights
 
 
 def _score(
@@ -229,21 +249,6 @@ def _fit_liblinear(
     return weights, intercepts
 
 
-def top_k(values: NDArray[np.float64], k: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
-    """Mark the ``k[i]`` largest values of row i; ties go to the first columns.
-
-    Examples
-    --------
-    >>> top_k(np.array([[0.1, 0.7, 0.2], [0.5, 0.5, 0.9]]), np.array([1, 2])).astype(int)
-    array([[0, 1, 0],
-           [1, 0, 1]])
-    """
-    order = np.argsort(-values, axis=1, kind="stable")
-    marked = np.zeros(values.shape, dtype=bool)
-    np.put_along_axis(marked, order, np.arange(values.shape[1]) < k[:, None], axis=1)
-    return marked
-
-
 def as_embedding(embedding: Any) -> Embedding:
     """Convert any embedding that :func:`evaluate` accepts to an :class:`Embedding`."""
     if isinstance(embedding, Embedding):
@@ -269,10 +274,17 @@ def _check_parameters(
     check_choice("classifier", classifier, CLASSIFIERS)
     check_integer("repeats", repeats, 1)
     check_integer("seed", seed, 0, maximum=None)
-    if check_number("C", C, 0, strict=True) > LARGEST_C:
-        raise ParameterError(f"C must be at most {LARGEST_C:g}; got {C:g}")
+    check_C(C)
     check_threads(threads)
     return ratios
+
+
+def check_C(C: float) -> float:  # noqa: N802
+    """Return C as a float; raise unless it is a positive number that liblinear can handle."""
+    value = check_number("C", C, 0, strict=True)
+    if value > LARGEST_C:
+        raise ParameterError(f"C must be at most {LARGEST_C:g}; got {C:g}")
+    return value
 
 
 def check_threads(threads: int | None) -> int:

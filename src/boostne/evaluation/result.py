@@ -20,6 +20,7 @@ CLASSIFIERS = {
     "liblinear": "one-vs-rest logistic regression, liblinear, L2, C = {C:g}",
     "fast": "one-vs-rest logistic regression, Newton's method for all labels at once, L2, C = {C:g}",
 }
+LEVEL_WEIGHTS = "one weight per level is learned from the training nodes"
 RULES = {
     "top-k": "a test node with l labels is assigned the l most probable ones",
     "threshold": "a test node is assigned every label with a probability of at least 0.5",
@@ -112,6 +113,8 @@ class Evaluation(Scores):
     n_classes : int
     embedding_sha256, labels_sha256 : str
         Checksums of the vectors and of the labels by node id, independent of their order.
+    level_weights : ndarray of shape (splits, levels) or None
+        The weight of each level in each split, if they were learned.
     """
 
     metrics: ClassVar[dict[str, str]] = {"micro": "Micro-F1", "macro": "Macro-F1"}
@@ -125,6 +128,7 @@ class Evaluation(Scores):
     embedding_sha256: str
     labels_sha256: str
     classifier: Classifier = "liblinear"
+    level_weights: NDArray[np.float64] | None = None
 
     def _groups(self) -> tuple[int, ...]:
         return (len(self.train),)
@@ -137,11 +141,32 @@ class Evaluation(Scores):
             f"{ratio:3g} %   {micro:.4f} ± {micro_std:.4f}  {macro:.4f} ± {macro_std:.4f}"
             for ratio, micro, micro_std, macro, macro_std in zip(self.train, *columns, strict=True)
         ]
+        if self.level_weights is not None:
+            lines += ["", "train   mean weight of each level, coarse to fine"]
+            lines += [
+                f"{ratio:3g} %   {'  '.join(f'{weight:.2f}' for weight in weights)}"
+                for ratio, weights in zip(self.train, self.mean_level_weights(), strict=True)
+            ]
         return "\n".join(lines)
+
+    def mean_level_weights(self) -> NDArray[np.float64]:
+        """Return the mean weight of each level over the repeats of each ratio, (ratios, levels).
+
+        Raises ParameterError unless they were learned.
+        """
+        if self.level_weights is None:
+            raise ParameterError("no level weights were learned: pass level_weights=True to evaluate")
+        return np.asarray(self.level_weights.reshape(len(self.train), self.repeats, -1).mean(axis=1))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON-serializable Python values."""
-        summary = self._summary()
+        summary, splits = self._summary(), self._rows()
+        if self.level_weights is not None:
+            summary["level_weights"] = self.mean_level_weights()
+            splits = [
+                row | {"level_weights": weights.tolist()}
+                for row, weights in zip(splits, self.level_weights, strict=True)
+            ]
         return {
             "protocol": self._protocol(),
             "classifier": CLASSIFIERS[self.classifier].format(C=self.C),
@@ -155,15 +180,16 @@ class Evaluation(Scores):
             "labels_sha256": self.labels_sha256,
             "versions": versions(),
             "summary": [
-                {"train": ratio} | {name: float(values[i]) for name, values in summary.items()}
+                {"train": ratio} | {name: values[i].tolist() for name, values in summary.items()}
                 for i, ratio in enumerate(self.train)
             ],
-            "splits": self._rows(),
+            "splits": splits,
         }
 
     def _protocol(self) -> str:
         nodes = f"{self.n_labeled - self.n_without_vector} labeled nodes, {self.n_classes} classes"
-        return f"{nodes}; {self.repeats} random splits per ratio (seed {self.seed}); {RULES[self.rule]}"
+        protocol = f"{nodes}; {self.repeats} random splits per ratio (seed {self.seed}); {RULES[self.rule]}"
+        return protocol if self.level_weights is None else f"{protocol}; {LEVEL_WEIGHTS}"
 
 
 def versions(*more: str) -> dict[str, str]:
