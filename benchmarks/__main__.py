@@ -13,6 +13,7 @@ NAMES = (
     "quality",
     "scoring",
     "level_weights",
+    "propagation",
     "push",
     "memory",
     "reading_memory",
