@@ -245,6 +245,7 @@ class TestText:
         ("name", "content", "message"),
         [
             ("e.txt", b"0 1\n1 2\n2 0\n", "no vectors: the first line announces 0 of them.*edge list"),
+            ("e.txt", b"0 1\n\n1 2\n", "no vectors: the first line announces 0 of them"),
             ("e.txt", b"0 0\n", "at least one column"),
             ("e.txt", b"0 " + b"9" * 30 + b"\n", "cannot be read as an embedding"),
             ("e.txt", b"9" * 5000 + b" 3\na 1\n", "cannot be read as an embedding"),

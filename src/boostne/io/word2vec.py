@@ -4,6 +4,7 @@ Fields are delimited by spaces, so white space and percent signs in ids are perc
 """
 
 import re
+from itertools import chain
 from pathlib import Path
 from urllib.parse import quote, unquote
 
@@ -40,14 +41,15 @@ def read_word2vec(path: Path, id_type: IdType) -> Embedding:
     """Read word2vec text, with or without its header line."""
     with path.open(encoding="utf-8-sig") as file:
         first, second = file.readline(), file.readline()
-    header = re.fullmatch(r"\s*(\d+)\s+(\d+)\s*", first)
-    n, d = (int(header[1]), int(header[2])) if header else (None, None)
-    if n == 0 and second.strip():
+        header = re.fullmatch(r"\s*(\d+)\s+(\d+)\s*", first)
+        n, d = (int(header[1]), int(header[2])) if header else (None, None)
+        empty = n == 0 and not any(line.strip() for line in chain([second], file))
+    if n == 0 and not empty:
         raise FileFormatError(
             f"{path}: no vectors: the first line announces 0 of them, but further lines follow, as in an edge list; "
             "give a file of embeddings"
         )
-    if n == 0:
+    if empty:
         return Embedding([], np.empty((0, d or 0), dtype=np.float32))
     line = (second if header else first).rstrip("\r\n")
     delimiter = "\t" if "\t" in line else " "
