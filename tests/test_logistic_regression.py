@@ -1,9 +1,12 @@
+import warnings
+
 import numpy as np
 import pytest
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from boostne import logistic_regression
+from boostne.errors import ParameterError
 from boostne.logistic_regression import fit_one_vs_rest
 
 
@@ -188,6 +191,23 @@ def test_batches_of_labels_and_columns_without_rotation_give_the_same_solution(m
     np.testing.assert_allclose(fit_one_vs_rest(vectors, indicator, 1.0)[0], expected[0], rtol=1e-10)
     monkeypatch.setattr(logistic_regression, "MAX_ROTATED", 3)
     np.testing.assert_allclose(fit_one_vs_rest(vectors, indicator, 1.0)[0], expected[0], atol=1e-3)
+
+
+@pytest.mark.parametrize("C", [1e-310, 1e-50, 1e50])
+@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e100])
+def test_extreme_values_give_finite_results_without_warnings(scale, C):
+    vectors, indicator = generated()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        weights, intercepts = fit_one_vs_rest(vectors / np.abs(vectors).max() * scale, indicator, C)
+    assert np.isfinite(weights).all()
+    assert np.isfinite(intercepts).all()
+
+
+def test_vectors_whose_squares_overflow_raise():
+    vectors, indicator = generated(scale=1e200)
+    with pytest.raises(ParameterError, match=r"vectors must have entries of at most 1e\+100; got .*: scale them down"):
+        fit_one_vs_rest(vectors, indicator, 1.0)
 
 
 def test_missing_convergence_warns(monkeypatch):

@@ -25,6 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from boostne.errors import ParameterError
+
 TOLERANCE = 1e-4  # of the log-odds, roughly; see _tolerances
 MAX_ITERATIONS = 200  # of Newton's method
 MAX_HALVINGS = 50  # of a step
@@ -33,6 +35,7 @@ ROUNDING = 1e-13  # of the objective, relative
 LARGEST_RESIDUAL = 0.3  # of the Newton equations, relative
 SMALLEST_RESIDUAL = 0.3  # of the Newton equations, relative to the tolerance
 LABELS_PER_BATCH = 64  # bounds the memory: each batch holds some arrays of nodes × labels
+LARGEST_ENTRY = 1e100  # of the vectors; squares of larger ones, times C, may overflow
 MAX_ROTATED = 1024  # columns; an eigendecomposition of more takes longer than it saves
 
 Float = NDArray[np.float64]
@@ -70,6 +73,11 @@ def fit_one_vs_rest(
     array([[0, 0, 1, 1],
            [1, 1, 0, 0]])
     """
+    largest = np.abs(vectors).max(initial=0)
+    if largest > LARGEST_ENTRY:
+        raise ParameterError(
+            f"vectors must have entries of at most {LARGEST_ENTRY:g}; got {largest:g}: scale them down"
+        )
     X = np.column_stack([vectors, np.ones(len(vectors))])
     axes = _principal_axes(X)
     Z = X @ axes
@@ -95,7 +103,7 @@ def _principal_axes(X: Float) -> Float:
 def _initial(positives: NDArray[np.integer], n: int, columns: int, C: float) -> Float:
     """Return zero weights, and as intercepts the log-odds of the labels, shrunk if C is small."""
     U = np.zeros((len(positives), columns))
-    U[:, -1] = np.log((positives + 1 / C) / (n - positives + 1 / C))
+    U[:, -1] = np.log((1 + C * positives) / (1 + C * (n - positives)))
     return U
 
 
@@ -124,6 +132,7 @@ class _Batch:
     tolerances: Float  # (c,)
     U: Float  # current solution, (c, d)
     margins: Float  # y_i z_i·u, (c, n)
+    objective: Float  # (c,)
 
     def take(self, rows: NDArray[np.bool_]) -> "_Batch":
         return _Batch(*(values[rows] for values in vars(self).values()))
@@ -132,7 +141,8 @@ class _Batch:
 def _minimize(Z: Float, squares: Float, signs: Float, C: float, U: Float, tolerances: Float) -> Float:
     """Minimize the objective of each row of ``signs`` (y), starting from the rows of U."""
     solution = np.empty_like(U)
-    batch = _Batch(np.arange(len(U)), signs, tolerances, U, signs * (U @ Z.T))
+    margins = signs * (U @ Z.T)
+    batch = _Batch(np.arange(len(U)), signs, tolerances, U, margins, _objective(U, margins, C))
     for _ in range(MAX_ITERATIONS):
         errors, curvature = _derivatives(batch.margins)
         gradient = batch.U - C * ((batch.signs * errors) @ Z)
@@ -208,18 +218,21 @@ def _line_search(batch: _Batch, step: Float, change: Float, slopes: Float, C: fl
 
     ``change`` is the change of the margins, and ``slopes`` the derivative of the objective along the step.
     """
-    before = _objective(batch.U, batch.margins, C)
-    lengths = np.ones(len(step))
-    for _ in range(MAX_HALVINGS):
-        U = batch.U + lengths[:, None] * step
-        margins = batch.margins + lengths[:, None] * change
+    rows = np.arange(len(step))
+    for halvings in range(MAX_HALVINGS):
+        length = 0.5**halvings
+        U = batch.U[rows] + length * step[rows]
+        margins = batch.margins[rows] + length * change[rows]
+        objective, before = _objective(U, margins, C), batch.objective[rows]
         # Close to the minimum, the decrease is smaller than the rounding error of the objective.
-        bound = before + SUFFICIENT_DECREASE * lengths * slopes + ROUNDING * np.abs(before)
-        too_long = _objective(U, margins, C) > bound
-        if not too_long.any():
+        accepted = objective <= before + SUFFICIENT_DECREASE * length * slopes[rows] + ROUNDING * before
+        moved = rows[accepted]
+        batch.U[moved], batch.margins[moved], batch.objective[moved] = (
+            values[accepted] for values in (U, margins, objective)
+        )
+        rows = rows[~accepted]
+        if not len(rows):
             break
-        lengths[too_long] /= 2
-    batch.U, batch.margins = U, margins
 
 
 def _row_products(A: Float, B: Float) -> Float:
