@@ -19,7 +19,16 @@ from boostne.errors import ParameterError
 from boostne.evaluation import evaluate
 from boostne.evaluation.classification import one_vs_rest
 from boostne.labels import as_labels
-from boostne.level_weighting import Task, held_out_log_odds, held_out_loss, learn_level_weights, score, split
+from boostne.level_weighting import (
+    HeldOutScores,
+    Task,
+    held_out_log_odds,
+    held_out_loss,
+    is_better,
+    learn_level_weights,
+    score,
+    split,
+)
 
 WIDTHS = np.array([12, 12, 12])
 
@@ -311,3 +320,21 @@ def test_command_line_learns_level_weights(tmp_path):
     assert run.exit_code == 0, run.output
     expected = evaluate(embedding, labels_of(indicator), train=50, repeats=2, level_weights=True)
     assert json.loads(run.stdout)["summary"][0]["level_weights"] == expected.mean_level_weights()[0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("gain", "micro", "macro", "better"),
+    [
+        (0.5, 0.01, 0.01, True),
+        (0.5, -0.001, 0.01, True),
+        (0.5, -0.003, 0.01, False),  # Micro-F1 at the cost of Macro-F1
+        (0.5, -0.001, 0.0005, False),
+        (0.02, 0.01, 0.01, False),  # 2 in all, which three weights explain
+        (0.06, 0.01, 0.01, False),  # 6 in all, which is 3 more, but less than two standard errors
+    ],
+)
+def test_weights_are_accepted_if_loss_and_scores_improve(gain, micro, macro, better):
+    losses = np.zeros(100)
+    noise = np.where(np.arange(100) % 2, 0.2, -0.2)
+    uniform = HeldOutScores(losses, 0.5, 0.4)
+    assert is_better(uniform, HeldOutScores(losses - gain + noise, 0.5 + micro, 0.4 + macro), k=3) == better

@@ -21,7 +21,7 @@ nodes,
 
     ``∂L/∂θ_l = 2 Σ_folds Σ_c Σ_{j in level l} u_jc q_jc + θ_l / σ²``   where   ``H_c q_c = G_c``.
 
-At last, the weights are compared with uniform ones on other folds. See :func:`_is_better`.
+At last, the weights are compared with uniform ones on other folds. See :func:`is_better`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve
+from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, logsumexp
 from sklearn.metrics import f1_score
@@ -44,6 +44,7 @@ MIN_PER_FOLD = 3  # labeled nodes
 LARGEST_LOG_WEIGHT = 3.0
 MAX_ITERATIONS = 30
 CONFIDENCE = 2.0  # standard errors
+F1_TOLERANCE = 0.002
 TOLERANCE = 1e-5  # of the objective, relative
 
 _ONE_LEVEL = (
@@ -160,7 +161,7 @@ def learn_level_weights(
         score(task, held_out_log_odds(task, others, x, fold_map)) for x in (np.zeros_like(theta), theta)
     )
     return LevelWeighting(
-        weights=np.exp(theta) if _is_better(uniform, learned, len(theta)) else np.ones_like(theta),
+        weights=np.exp(theta) if is_better(uniform, learned, len(theta)) else np.ones_like(theta),
         candidate=np.exp(theta),
         uniform=uniform,
         learned=learned,
@@ -257,7 +258,7 @@ def _derivatives_by_column(task: Task, fold: Fold, Z: Float, slopes: Float) -> F
         root = training * np.sqrt(curvature)[:, None]
         H = root.T @ root
         H.flat[:: len(H) + 1] += 1
-        total += 2 * u * solve(H, g, assume_a="pos")
+        total += 2 * u * cho_solve(cho_factor(H), g)
     return total[:-1]
 
 
@@ -292,12 +293,14 @@ def score(task: Task, log_odds: Float) -> HeldOutScores:
     return HeldOutScores(loss(best), micro, macro)
 
 
-def _is_better(uniform: HeldOutScores, learned: HeldOutScores, k: int) -> bool:
-    """Whether the loss decreases by more than chance explains, and neither Micro- nor Macro-F1 decreases.
+def is_better(uniform: HeldOutScores, learned: HeldOutScores, k: int) -> bool:
+    """Whether the loss decreases by more than chance explains, and F1 does not decrease.
 
     The weights were learned from the same nodes on other folds, which decreases the loss by up to about 1 per weight
-    (as in Akaike's criterion). The rest must exceed twice its standard error.
+    (as in Akaike's criterion). The rest must exceed twice its standard error. The mean of Micro- and Macro-F1 must not
+    decrease, nor one of them at the cost of the other.
     """
     gains = uniform.losses - learned.losses
     chance = k + CONFIDENCE * np.sqrt(len(gains)) * gains.std()
-    return bool(gains.sum() > chance and learned.micro >= uniform.micro and learned.macro >= uniform.macro)
+    micro, macro = learned.micro - uniform.micro, learned.macro - uniform.macro
+    return bool(gains.sum() > chance and micro + macro >= 0 and min(micro, macro) >= -F1_TOLERANCE)
