@@ -245,7 +245,9 @@ class TestParts:
         assert not list((tmp_path / "out").iterdir())
 
     def test_invalid_parameters_and_folders(self, client, graph, tmp_path, monkeypatch):
-        with pytest.raises(ParameterError, match="workers of a Dask cluster, without a checkpoint; got engine='local'"):
+        with pytest.raises(
+            ParameterError, match="workers of a Dask cluster, without a checkpoint or propagation; got engine='local'"
+        ):
             BoostNE().fit_to_parts(graph, tmp_path)
         with pytest.raises(ParameterError, match="checkpoint='kept'"):
             self.parts(client, graph, tmp_path, checkpoint="kept")

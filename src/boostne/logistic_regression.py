@@ -66,7 +66,7 @@ def fit_one_vs_rest(
 
     Examples
     --------
-    >>> vectors = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> vectors = np.array([[-2.0], [-1.0], [1.0], [2.0]])
     >>> indicator = np.array([[0, 1], [0, 1], [1, 0], [1, 0]], dtype=bool)
     >>> weights, intercepts = fit_one_vs_rest(vectors, indicator, 1.0)
     >>> (vectors @ weights + intercepts > 0).astype(int).T
