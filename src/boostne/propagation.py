@@ -71,11 +71,9 @@ def propagate(
     if threads is not None:
         check_integer("threads", threads, 1)
     rows = _rows_of_nodes(network, embedding)
-    vectors = embedding.vectors[rows]
-    propagate_in_place(network, vectors, neighbor_weight, steps, threads)
-    propagated = np.empty_like(vectors)
-    propagated[rows] = vectors
-    return Embedding(embedding.nodes, propagated, embedding.levels)
+    vectors = embedding.vectors.copy()
+    propagate_in_place(network, vectors, neighbor_weight, steps, threads, rows)
+    return Embedding(embedding.nodes, vectors, embedding.levels)
 
 
 def check_weight(name: str, weight: Any) -> None:
@@ -84,8 +82,10 @@ def check_weight(name: str, weight: Any) -> None:
         raise ParameterError(f"{name} must be a number from 0 to 1, got {weight!r}")
 
 
-def propagate_in_place(graph: Graph, vectors: NDArray[Any], weight: float, steps: int, threads: int | None) -> None:
-    """Propagate vectors whose rows are in the order of the graph, a few columns at a time."""
+def propagate_in_place(
+    graph: Graph, vectors: NDArray[Any], weight: float, steps: int, threads: int | None, rows: Any = slice(None)
+) -> None:
+    """Propagate vectors, a few columns at a time; ``rows`` are those of the nodes, by default in the graph's order."""
     graph, _ = graph.rescaled()
     kernels = get_kernels(threads=threads)
     A = ShardedCSR.from_csr(graph.adjacency, copy=False)
@@ -93,11 +93,11 @@ def propagate_in_place(graph: Graph, vectors: NDArray[Any], weight: float, steps
     root = 1 / np.sqrt(graph.degrees.astype(np.float64) + loop)[:, None]
     width = tile_width(np.float64)
     for first in range(0, vectors.shape[1], width):
-        columns = vectors[:, first : first + width]
-        block = columns.astype(np.float64)
+        columns = slice(first, first + width)
+        block = vectors[rows, columns].astype(np.float64)
         for _ in range(steps):
             block = _step(A, block, root, loop, weight, kernels)
-        columns[:] = block
+        vectors[rows, columns] = block
 
 
 def _step(
