@@ -25,6 +25,7 @@ TESTS = (
     "tests/test_engine_contract.py",
     "tests/test_engines.py",
     "tests/test_kernels.py",
+    "tests/test_propagation.py",
     "tests/test_dask.py::TestEqualToTheLocalEngine",
 )
 # Kernels of boostne, and of OpenBLAS for CPUs of the same kind.

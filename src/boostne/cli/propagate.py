@@ -33,7 +33,7 @@ PROPAGATION_OPTIONS = (
     help="""Average the vector of each node with those of its neighbors.
 
     GRAPH is a file or the name of a data set; VECTORS is an embedding of its nodes by any method. Levels remain levels.
-    This often improves the vectors; 'boostne embed --propagate' does the same for a new embedding.
+    'boostne embed --propagate' does the same for a new embedding.
     """,
     examples=[
         "boostne propagate edges.csv vectors.npz -o better.npz",

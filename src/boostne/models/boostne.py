@@ -45,7 +45,7 @@ class BoostNE(FactorizationEmbedder):
         T, the longest random walk, for a connectivity given by name; by default 10.
     propagation : float, default=0.0
         Weight w of the neighbors, from 0 to 1, if the vector of each node is to be averaged with those of its neighbors
-        at the end; see :func:`boostne.propagate`. A value of 0.6 usually improves classification.
+        at the end, such as 0.6; see :func:`boostne.propagate`.
     memory_limit : int or str, optional
         Limit on the memory of the whole process, such as "2GB". The form of X is chosen to stay within it; if none
         does, an error is raised before the work starts. By default 80 % of the available memory.
