@@ -18,6 +18,7 @@ from fuzz.worker import save_failure
 
 ROOT = Path(__file__).parents[1]
 HANG_SECONDS = 20.0
+PATIENCE = 6  # times the limit that a case gets in its second attempt
 POLL_SECONDS = 0.1
 MAX_CASES_PER_PROCESS = 20_000  # bounds what leaks could add up to
 # One thread per process: there are as many processes as cores.
@@ -36,7 +37,8 @@ class Runner:
     failures : Path
         Folder for the files of failing cases.
     hang_seconds : float
-        A case that takes longer is a failure, and its process is killed.
+        The process of a case that takes longer is killed. The case is a failure if it takes six times as long when it
+        is repeated: a busy machine is no hang.
     """
 
     def __init__(self, seed: int, failures: Path, hang_seconds: float = HANG_SECONDS) -> None:
@@ -87,6 +89,7 @@ class _Worker:
         self._executed = 0
         self._busy_since: float | None = None
         self._hanging = False
+        self._patience = 1
         self._closed = False
         self.error: Exception | None = None  # of the thread that talks to the process
 
@@ -103,7 +106,7 @@ class _Worker:
     def kill_if_hanging(self, limit: float) -> None:
         """Kill the process if its case takes too long."""
         since, process = self._busy_since, self._process
-        if since is not None and process is not None and time.monotonic() - since > limit:
+        if since is not None and process is not None and time.monotonic() - since > limit * self._patience:
             self._hanging = True
             process.kill()
 
@@ -124,6 +127,11 @@ class _Worker:
                 line = stdout.readline()
                 self._busy_since = None
                 self._executed += 1
+                if not line and self._hanging and self._patience == 1:
+                    self._patience = PATIENCE
+                    self._process.wait()
+                    break
+                self._patience = 1
                 if not line:
                     if not self._closed:
                         yield number, self._died(batch.target, number), time.monotonic() - begin

@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+from pathlib import Path
 
 from fuzz.case import OK, attempt, require
 
@@ -20,6 +21,15 @@ def crash(case):
 def hang(case):
     case.announce("hang()")
     if case.rng.random() < 0.5:
+        threading.Event().wait()
+    return OK
+
+
+def slow_at_first(case):
+    case.announce("slow_at_first()")
+    marker = Path(os.environ["SLOW_CASE_MARKER"])
+    if not marker.exists():
+        marker.touch()
         threading.Event().wait()
     return OK
 
