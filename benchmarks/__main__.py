@@ -11,6 +11,7 @@ NAMES = (
     "connectivity",
     "levels",
     "quality",
+    "default_setting",
     "scoring",
     "level_weights",
     "propagation",

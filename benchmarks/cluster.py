@@ -21,7 +21,7 @@ LARGE = 300_000
 # Data set or number of nodes to generate, parameters of the fits, number of repetitions.
 CASES: tuple[tuple[str | int, dict[str, Any], int], ...] = (
     ("blogcatalog", {}, 3),
-    (LARGE, {"connectivity": DeepWalkMatrix(approximation="push")}, 1),
+    (LARGE, {"connectivity": DeepWalkMatrix(window=10, approximation="push")}, 1),
 )
 KILLED = "blogcatalog"
 WORKERS = (1, 2, 4)
@@ -182,7 +182,7 @@ def local_rates(nodes: int) -> dict[str, float]:
     """Measure the time of one thread per row of a pruned X and per entry and pass, and the passes of a fit."""
     starts: dict[str, float] = {}
     graph = load_graph(nodes)
-    model = BoostNE(connectivity=DeepWalkMatrix(approximation="push"))
+    model = BoostNE(connectivity=DeepWalkMatrix(window=10, approximation="push"))
     model.fit(graph, progress=lambda at: starts.setdefault(at.stage, time.perf_counter()) and None)
     end, threads = time.perf_counter(), available_threads()
     passes = int(model.n_iter_.sum())

@@ -127,4 +127,6 @@ def load_graph(name: str | int) -> Graph:
 
 def exact_matrix(name: str) -> sparse.csr_array:
     """Return the exact connectivity matrix of a data set at the paper's settings."""
-    return BoostNE(connectivity=DeepWalkMatrix(approximation="exact")).connectivity_matrix(dataset_graph(name))
+    return BoostNE(connectivity=DeepWalkMatrix(window=10, approximation="exact")).connectivity_matrix(
+        dataset_graph(name)
+    )

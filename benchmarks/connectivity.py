@@ -34,7 +34,7 @@ def run() -> None:
 def build(name: str, form: str):
     """Return a function that builds X and returns seconds, bytes and entries."""
     graph = dataset_graph(name)
-    model = BoostNE(connectivity=DeepWalkMatrix(approximation=form))
+    model = BoostNE(connectivity=DeepWalkMatrix(window=10, approximation=form))
     model.estimate(graph)  # loads kernels and imports
 
     def work():
@@ -49,7 +49,7 @@ def build(name: str, form: str):
 def fit(name: str, form: str):
     """Return a function that fits and returns the seconds."""
     graph = dataset_graph(name)
-    model = BoostNE(connectivity=DeepWalkMatrix(approximation=form))
+    model = BoostNE(connectivity=DeepWalkMatrix(window=10, approximation=form))
     model.estimate(graph)
 
     def work() -> float:

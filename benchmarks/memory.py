@@ -7,18 +7,18 @@ from boostne.memory import parse_bytes
 
 # Data set or number of nodes to generate, and X.
 CASES = (
-    ("ppi", DeepWalkMatrix(approximation="exact")),
-    ("blogcatalog", DeepWalkMatrix(approximation="exact")),
-    ("blogcatalog", DeepWalkMatrix(approximation="spectral")),
-    ("blogcatalog", DeepWalkMatrix(approximation="push", max_per_row=500)),
-    (20_000, DeepWalkMatrix(approximation="exact")),
-    (100_000, DeepWalkMatrix(approximation="push")),
-    (300_000, DeepWalkMatrix(approximation="push")),
+    ("ppi", DeepWalkMatrix(window=10, approximation="exact")),
+    ("blogcatalog", DeepWalkMatrix(window=10, approximation="exact")),
+    ("blogcatalog", DeepWalkMatrix(window=10, approximation="spectral")),
+    ("blogcatalog", DeepWalkMatrix(window=10, approximation="push", max_per_row=500)),
+    (20_000, DeepWalkMatrix(window=10, approximation="exact")),
+    (100_000, DeepWalkMatrix(window=10, approximation="push")),
+    (300_000, DeepWalkMatrix(window=10, approximation="push")),
 )
 # Data set or number of nodes, limit, and X.
 LIMITS = (
-    ("blogcatalog", "2GB", DeepWalkMatrix(approximation="spectral")),
-    ("blogcatalog", "2GB", DeepWalkMatrix(approximation="push")),
+    ("blogcatalog", "2GB", DeepWalkMatrix(window=10, approximation="spectral")),
+    ("blogcatalog", "2GB", DeepWalkMatrix(window=10, approximation="push")),
     ("blogcatalog", "2GB"),
     ("blogcatalog", "350MB"),
     (300_000, "3GB"),

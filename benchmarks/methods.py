@@ -22,7 +22,7 @@ OURS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("netmf nmf", "netmf", {"factorization": "nmf"}),
     ("netmf svd", "netmf", {"factorization": "svd"}),
     ("boostne", "boostne", {}),
-    ("boostne spectral", "boostne", {"connectivity": DeepWalkMatrix(approximation="spectral")}),
+    ("boostne spectral", "boostne", {"connectivity": DeepWalkMatrix(window=10, approximation="spectral")}),
 )
 PEERS = ("Spectral", "SVD")
 

@@ -23,7 +23,7 @@ def run() -> None:
         data = load_dataset(name)
         forms = {"exact": {}, "push, ε = 1e-5": {"epsilon": 1e-5, "max_per_row": data.graph.n_nodes}, "push": {}}
         for label, options in forms.items():
-            matrix = DeepWalkMatrix(approximation=label.split(",")[0], **options)
+            matrix = DeepWalkMatrix(window=10, approximation=label.split(",")[0], **options)
             model = BoostNE(connectivity=matrix)
             begin = time.perf_counter()
             X = model.connectivity_matrix(data.graph)

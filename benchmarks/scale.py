@@ -77,7 +77,7 @@ def measured(name: str, folder: str) -> dict[str, Any]:
             raise RuntimeError(error.stderr) from error
         return dict.fromkeys(MEASUREMENTS, float("nan"))
     measurements = json.loads(done.stdout.splitlines()[-1])
-    return measurements | {"accuracy": accuracy(Path(folder))}
+    return measurements | {"accuracy": accuracy(*stored(Path(folder)))}
 
 
 MEASUREMENTS = (
@@ -198,15 +198,19 @@ METHODS: dict[str, Callable[..., tuple[np.ndarray, float]]] = {
 }
 
 
-def accuracy(folder: Path) -> float:
+def accuracy(embedding: Embedding, labels: Labels) -> float:
     """Return the accuracy of a classifier trained on half of a sample of nodes and tested on the rest."""
-    embedding, labels = read_embedding(folder / "vectors.npz"), read_labels(folder / "labels.csv")
     size = min(LABELED, len(embedding))
     rows = np.random.default_rng(0).choice(len(embedding), size, replace=False)
     nodes = embedding.nodes[rows]
     truth, _ = labels.align(nodes)
     sample = Embedding(nodes, embedding.vectors[rows])
     return float(evaluate(sample, Labels(nodes, labels.classes, truth), train=[50], repeats=2).mean("micro")[0])
+
+
+def stored(folder: Path) -> tuple[Embedding, Labels]:
+    """Return the vectors and the labels of a run."""
+    return read_embedding(folder / "vectors.npz"), read_labels(folder / "labels.csv")
 
 
 def exponent(rows: list[dict[str, Any]], name: str) -> float:

@@ -20,14 +20,15 @@ from tests.parameters import boostne as boostne_from
 
 import boostne.factorization.estimate as estimation
 import boostne.memory
-from boostne import BoostNE, Checkpoint, DeepWalkMatrix, Graph, NetMF, load_dataset
+from boostne import BoostNE, Checkpoint, Graph, NetMF, load_dataset
 from boostne.errors import BoostneError, GraphError, MemoryLimitError, ParameterError
 from boostne.factorization import LevelSettings, LocalEngine, boost, random_start
 from boostne.kernels import instruction_set
 from boostne.kernels.layout import CHUNK_BYTES
 from boostne.matrices import CSRSource, MatrixSource
 
-SMALL = {"dimensions": 6, "levels": 3, "window": 3}
+# The factors themselves, neither propagated nor rescaled.
+SMALL = {"dimensions": 6, "levels": 3, "window": 3, "propagation": 0, "vector_length": 0}
 
 
 @cache
@@ -40,14 +41,16 @@ def small(**changes):
 
 
 class TestParameters:
-    def test_defaults_are_those_of_the_paper(self):
-        assert {"dimensions": 128, "levels": 8, "connectivity": "deepwalk"}.items() <= BoostNE().get_params().items()
-        matrix = DeepWalkMatrix().get_params()
-        assert {"window": 10, "negative": 1.0, "eigenpairs": 256}.items() <= matrix.items()
+    def test_setting_of_the_paper(self):
+        model = BoostNE.paper()
+        assert {"dimensions": 128, "levels": 8, "propagation": 0, "vector_length": 0}.items() <= vars(model).items()
+        matrix = {"window": 10, "negative": 1.0, "approximation": "spectral", "eigenpairs": 256}
+        assert matrix.items() <= model.connectivity.get_params().items()
+        assert BoostNE.paper(levels=4, propagation=0.5).get_params()["propagation"] == 0.5
 
-    def test_at_most_13_constructor_parameters(self):
-        assert len(BoostNE().get_params()) <= 13
-        assert len(NetMF().get_params()) <= 13
+    def test_at_most_14_constructor_parameters(self):
+        assert len(BoostNE().get_params()) <= 14
+        assert len(NetMF().get_params()) <= 14
 
     def test_get_params_set_params_and_clone(self):
         model = BoostNE(12, levels=3, random_state=5)
@@ -134,6 +137,10 @@ class TestParameters:
             ({"tol": np.nan}, "tol must be a number at least 0; got nan"),
             ({"max_iter": 0}, "max_iter must be an integer of at least 1; got 0"),
             ({"random_state": -1}, "random_state must be an integer of at least 0; got -1"),
+            ({"propagation": 1.5}, "propagation must be a number from 0 to 1, got 1.5"),
+            ({"propagation": None}, "propagation must be a number at least 0; got None"),
+            ({"vector_length": -1}, "vector_length must be a number at least 0; got -1"),
+            ({"vector_length": "long"}, "vector_length must be a number at least 0; got 'long'"),
         ],
     )
     def test_an_invalid_parameter_is_named(self, changes, message):
@@ -444,7 +451,7 @@ class TestQuality:
 
     def test_each_level_reduces_the_residual(self):
         graph, _ = graphs.planted_partition(self.sizes, 0.12, 0.01)
-        model = BoostNE(16, levels=4, window=3).fit(graph)
+        model = BoostNE(16, levels=4, window=3, propagation=0, vector_length=0).fit(graph)
         X = model.connectivity_matrix(graph).toarray()
         U, V = model.embedding_.vectors, model.context_
         # Entries that a level overshoots are clipped to 0 and stay there: R_{i+1} = max(X - U_1 V_1 - … - U_i V_i, 0).

@@ -27,7 +27,7 @@ class TestNetMF:
     def test_nmf_is_boostne_with_one_level(self):
         graph = graphs.karate()
         model = NetMF(4, window=3, random_state=2).fit(graph)
-        other = BoostNE(4, levels=1, window=3, random_state=2).fit(graph)
+        other = BoostNE(4, levels=1, window=3, propagation=0, vector_length=0, random_state=2).fit(graph)
         np.testing.assert_array_equal(model.embedding_.vectors, other.embedding_.vectors)
         np.testing.assert_array_equal(model.context_, other.context_)
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from tests import graphs
 
-from boostne import BoostNE, Embedding, Graph, propagate, read_embedding
+from boostne import BoostNE, DeepWalkMatrix, Embedding, Graph, propagate, read_embedding
 from boostne.cli.program import run
 from boostne.errors import GraphError, ParameterError
 
@@ -112,21 +112,29 @@ class TestErrors:
 class TestBoostNE:
     def test_equals_propagating_the_embedding(self):
         graph = graphs.karate()
-        plain = BoostNE(8, levels=2).fit(graph)
-        model = BoostNE(8, levels=2, propagation=0.4).fit(graph)
+        plain = BoostNE(8, levels=2, propagation=0, vector_length=0).fit(graph)
+        model = BoostNE(8, levels=2, propagation=0.4, vector_length=0).fit(graph)
         assert (model.embedding_.vectors == propagate(graph, plain.embedding_, neighbor_weight=0.4).vectors).all()
         assert (model.context_ == plain.context_).all()
         assert (model.levels_[1] == model.embedding_.level(2)).all()
 
+    def test_two_steps_after_pruning(self):
+        graph, matrix = graphs.karate(), DeepWalkMatrix(approximation="push", max_per_row=5)
+        plain = BoostNE(8, levels=2, connectivity=matrix, propagation=0, vector_length=0).fit(graph)
+        model = BoostNE(8, levels=2, connectivity=matrix, vector_length=0).fit(graph)
+        assert (
+            model.embedding_.vectors == propagate(graph, plain.embedding_, neighbor_weight=0.8, steps=2).vectors
+        ).all()
+
     def test_is_not_done_by_workers_that_write_parts(self, tmp_path):
-        with pytest.raises(ParameterError, match=r"without a checkpoint or propagation.*propagation=0\.6"):
+        with pytest.raises(ParameterError, match=r"without a checkpoint, propagation or .*propagation=0\.6"):
             BoostNE(8, levels=2, propagation=0.6, engine="dask").fit_to_parts(graphs.karate(), tmp_path / "parts")
 
 
 def test_command_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    options = ["--dimensions", "8", "--levels", "2"]
-    assert run(["embed", "karate", "-o", "plain.npz", *options]) == 0
+    options = ["--dimensions", "8", "--levels", "2", "--vector-length", "0"]
+    assert run(["embed", "karate", "-o", "plain.npz", *options, "--propagate", "0"]) == 0
     assert run(["embed", "karate", "-o", "once.npz", *options, "--propagate", "0.4"]) == 0
     assert run(["propagate", "karate", "plain.npz", "-o", "after.npz", "--neighbor-weight", "0.4"]) == 0
     assert "34 × 8, 2 levels" in capsys.readouterr().out

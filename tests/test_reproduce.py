@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from boostne import BoostNE, Graph, NetMF, evaluate, load_dataset
+from boostne import BoostNE, NetMF, evaluate, load_dataset
 from boostne.cli.program import run as run_program
 from boostne.cli.reproduce import PAPER
 from boostne.errors import ParameterError
@@ -23,8 +23,7 @@ from boostne.reproduction import Protocol, choose_methods, reproduce, write_repr
 from boostne.reproduction.cache import Cache
 from boostne.reproduction.node_maps import sample_maps
 from boostne.reproduction.paper import PaperCell, paper_values
-from boostne.reproduction.plan import PAPER_MATRIX, make_plan
-from boostne.reproduction.recommended import recommended
+from boostne.reproduction.plan import PAPER_MODEL, make_plan
 from boostne.reproduction.result_rows import better_setting, shortfall_rows
 
 TINY = Protocol(train=(10, 50), repeats=2, levels=(1, 8), curve_train=(50,), map_nodes=60)
@@ -84,8 +83,8 @@ def test_paper_values_equal_the_transcription():
 # ---- the plan
 
 
-def test_each_configuration_is_planned_once(digits):
-    plan = make_plan(digits, ("NetMF", "BoostNE"), Protocol())
+def test_each_configuration_is_planned_once():
+    plan = make_plan(("NetMF", "BoostNE"), Protocol())
     keys = [experiment.configuration.key() for experiment in plan]
     assert all(one != other for i, one in enumerate(keys) for other in keys[:i])
     eight = next(experiment for experiment in plan if experiment.levels == 8)
@@ -96,22 +95,15 @@ def test_each_configuration_is_planned_once(digits):
     assert all(key["parameters"]["dimensions"] == 128 for key in keys)
 
 
-def test_paper_setting(digits):
-    plan = make_plan(digits, ("BoostNE",), Protocol())
+def test_settings():
+    plan = make_plan(("BoostNE",), Protocol())
     configuration = next(one.configuration for one in plan if "paper" in one.settings)
     model = configuration.build()
     matrix = model.connectivity
     assert (matrix.approximation, matrix.eigenpairs, matrix.window, model.levels) == ("spectral", 256, 10, 8)
-    assert configuration.scale == 1
-
-
-def test_recommended_setting_depends_on_the_density():
-    sparse, dense = (Graph.from_edges(*np.random.default_rng(0).integers(0, 300, (2, m))) for m in (900, 9000))
-    (for_sparse, sparse_scale), (for_dense, dense_scale) = recommended(sparse), recommended(dense)
-    assert for_sparse.approximation == "exact"
-    assert for_dense.approximation == "spectral"
-    assert for_dense.window < for_sparse.window
-    assert dense_scale < sparse_scale
+    assert (model.propagation, model.vector_length) == (0, 0)
+    recommended = next(one.configuration for one in plan if "recommended" in one.settings).build()
+    assert recommended.get_params() == BoostNE(random_state=0).get_params()
 
 
 def test_choose_methods():
@@ -120,9 +112,9 @@ def test_choose_methods():
         choose_methods(["HOPE"])
 
 
-def test_every_method_of_the_paper_can_be_built(digits):
+def test_every_method_of_the_paper_can_be_built():
     assert len(choose_methods([])) == 7
-    for experiment in make_plan(digits, choose_methods([]), TINY):
+    for experiment in make_plan(choose_methods([]), TINY):
         assert type(experiment.configuration.build(threads=2)).__name__ == experiment.method
 
 
@@ -206,9 +198,9 @@ def test_results_page_shows_all_scores_and_figures(done, tmp_path):
 def test_scores_equal_those_of_the_estimators(done, digits):
     found, _ = done
     direct = {
-        ("NetMF", ""): NetMF(128, factorization="nmf", connectivity=PAPER_MATRIX),
+        ("NetMF", ""): NetMF(128, factorization="nmf", connectivity=PAPER_MODEL.connectivity),
         # Shares X with the other points of the curve, which must not change the result.
-        ("BoostNE", "paper"): BoostNE(128, levels=8, connectivity=PAPER_MATRIX),
+        ("BoostNE", "paper"): BoostNE.paper(),
     }
     for (method, setting), model in direct.items():
         expected = evaluate(model.fit(digits.graph).embedding_, digits.labels, train=TINY.train, repeats=TINY.repeats)

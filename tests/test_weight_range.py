@@ -143,7 +143,7 @@ class TestEmptyMatrices:
 
     def test_with_singular_vectors(self):
         with pytest.raises(GraphError, match="graph with 1 edges is zero"):
-            NetMF(2, factorization="svd").fit([(0, 1)])
+            NetMF(2, factorization="svd", window=2).fit([(0, 1)])
 
     def test_a_given_matrix(self):
         with pytest.raises(GraphError, match="the matrix passed as connectivity needs positive entries"):

@@ -37,7 +37,7 @@ def propagate(
     neighbor_weight : float, default=0.6
         w, from 0, which changes nothing, to 1.
     steps : int, default=1
-        Number of steps. One is usually best.
+        Number of steps. One is usually best; two if the vectors come from a pruned matrix, as on large graphs.
     threads : int, optional
         Number of threads; all cores by default. The result has the same bits for any number.
 

@@ -101,6 +101,8 @@ def embed(ctx: click.Context, /, graph: str, output: str, method: str, **_: Any)
     session.saved = ""
     if not session.screen.quiet:
         print_pairs(_summary(graph, network, model, output, time.perf_counter() - begin))
+        if hasattr(model, "settings_"):
+            session.screen.note("setting", _describe_setting(model.settings_))
 
 
 @click.command(
@@ -198,6 +200,10 @@ def _cluster(ctx: click.Context) -> Iterator[Any]:
         return
     with local_cluster(workers) as client:
         yield client
+
+
+def _describe_setting(settings: dict[str, Any]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in settings.items())
 
 
 def _summary(name: str, graph: "Graph", model: Any, output: str, seconds: float) -> dict[str, str]:

@@ -44,24 +44,31 @@ def make_estimator(method: str, parameters: Mapping[str, Any], engine: Any = Non
         Dask cluster to use.
     """
     settings = dict(parameters)
+    estimator = method_classes()[method]
+    if settings.pop("setting", None) == "paper":
+        estimator = estimator.paper
     if method in MATRIX_METHODS:
-        settings |= _connectivity(method, settings)
+        settings |= _connectivity(estimator().connectivity, settings)
     if settings.pop("keep_matrix", False):
         from boostne.factorization.checkpoint import Checkpoint
 
         settings["checkpoint"] = Checkpoint(settings["checkpoint"], keep_matrix=True)
     if engine is not None:
         settings["engine"] = engine
-    return method_classes()[method](**settings)
+    return estimator(**settings)
 
 
-def _connectivity(method: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """Take the name and the parameters of the matrix out of the settings, and return the matrix, if one was given."""
-    given = "connectivity" in settings
-    name = settings.pop("connectivity", default_of(method_classes()[method], "connectivity"))
-    names = [parameter for parameter in inspect.signature(matrix_classes()[name]).parameters if parameter in settings]
-    own = {parameter: settings.pop(parameter) for parameter in names}
-    return {"connectivity": matrix_classes()[name](**own)} if given or own else {}
+def _connectivity(default: Any, settings: dict[str, Any]) -> dict[str, Any]:
+    """Take the name and the parameters of the matrix out of the settings, and return the matrix.
+
+    A matrix that is not named is the default, a name or a matrix, with the parameters that were given.
+    """
+    from sklearn.base import clone
+
+    name = settings.pop("connectivity", default)
+    matrix = matrix_classes()[name]() if isinstance(name, str) else clone(name)
+    own = {parameter: settings.pop(parameter) for parameter in matrix.get_params(deep=False) if parameter in settings}
+    return {"connectivity": matrix.set_params(**own)}
 
 
 def check_direction(graph: "Graph", method: str) -> None:

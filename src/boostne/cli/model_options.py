@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from boostne.cli.estimator import MATRIX_METHODS, matrix_classes
-from boostne.cli.options import ModelOption, RegistryChoice, at_least, kind_settings, number
+from boostne.cli.options import ModelOption, RegistryChoice, at_least, kind_settings, number, number_or_auto
 
 
 def _check_size(_: click.Context, option: click.Parameter, value: str | None) -> int | None:
@@ -50,9 +50,15 @@ _FACTORIZATION = (
     _option("--memory", "SIZE", MATRIX_METHODS, (),
             "Memory limit of the process, such as 2GB. The matrix is pruned to fit; if it cannot be, nothing is "
             "computed. By default 80% of the free memory.", name="memory_limit", callback=_check_size),
-    _option("--propagate", float, _BOOSTNE, (),
-            "Average each vector with those of the neighbors: their weight, from 0 to 1, such as 0.6.",
-            name="propagation"),
+    _option("--setting", ["recommended", "paper"], _BOOSTNE, (),
+            "What the options that are not given stand for: recommended is chosen for the graph; paper is the setting "
+            "of the paper: window 10, 256 eigenpairs, vectors as factorized.  [default: recommended]"),
+    _option("--propagate", number_or_auto, _BOOSTNE, (),
+            "Average each vector with those of the neighbors, with this weight from 0 to 1; 0 does not. By default "
+            "(auto) 0.6, 0.8 if the matrix is pruned, and 0 for a folder of parts.", name="propagation"),
+    _option("--vector-length", number_or_auto, _BOOSTNE, (),
+            "Mean length of the vectors, after each was divided by the square root of its length; 0 leaves the lengths "
+            "as they are. By default (auto) 2.5, or 0 for a folder of parts."),
     _option("--engine", ["local", "cuda", "dask", "auto"], _BOOSTNE, (),
             "Where the matrix is factorized: in main memory, on a GPU (needs boostne[gpu]) or on a Dask cluster; auto "
             "uses a GPU if there is one and the matrix fits."),
@@ -66,7 +72,8 @@ _MATRIX = (
     _option("--connectivity", RegistryChoice(matrix_classes), MATRIX_METHODS, (),
             "Matrix to factorize. node2vec suits small graphs."),
     _option("--window", int, _WALKS, _WALK_MATRICES,
-            "Longest distance on a random walk at which two nodes form a pair."),
+            "Longest distance on a random walk at which two nodes form a pair. In the matrix deepwalk by default 15, 5 "
+            "or 1, chosen for the graph."),
     _option("--negative", number, _SAMPLED, ("deepwalk", "node2vec", "line", "grarep"),
             "Number of negative samples per pair; an integer for --method. In a matrix, larger values leave fewer "
             "entries."),
@@ -74,7 +81,8 @@ _MATRIX = (
     _option("--q", float, _NODE2VEC, _NODE2VEC, "In-out parameter: large values keep walks near their start."),
     _option("--approximation", ["auto", "exact", "spectral", "push"], (), _DEEPWALK,
             "exact computes every entry; spectral uses the leading eigenpairs, as in the paper; push keeps the largest "
-            "entries of each row, for large graphs; auto is exact if it fits in memory, else push."),
+            "entries of each row, for large graphs; auto is push above 20,000 nodes and if memory is short, else "
+            "spectral for dense graphs, else exact."),
     _option("--eigenpairs", int, (), _DEEPWALK,
             "For spectral: number of eigenpairs; more than the graph has connected components."),
     _option("--epsilon", float, (), _DEEPWALK,

@@ -188,6 +188,15 @@ def number(value: str) -> float:
         raise click.BadParameter(f"{value!r} is not a number") from None
 
 
+def number_or_auto(value: str) -> float | str:
+    """Parse a number or the word "auto".
+
+    >>> number_or_auto("0.6"), number_or_auto("auto")
+    (0.6, 'auto')
+    """
+    return value if value == "auto" else number(value)
+
+
 def numbers(value: str) -> tuple[float, ...]:
     """Parse numbers separated by commas.
 

@@ -85,6 +85,10 @@ class ConnectivityMatrix(BaseEstimator, ABC):  # type: ignore[misc]
     def check(self) -> None:
         """Raise ParameterError if a parameter is out of range."""
 
+    def for_graph(self, graph: Graph) -> "ConnectivityMatrix":
+        """Return this matrix with the parameters that depend on the graph; by default there are none."""
+        return self
+
     def source(
         self, graph: Graph, form: MatrixForm = EXACT, *, dtype: Any, seed: int = 0, threads: int = 1
     ) -> MatrixSource:
@@ -131,9 +135,8 @@ class ConnectivityMatrix(BaseEstimator, ABC):  # type: ignore[misc]
         """The form if the parameters determine it; None if it depends on the available memory."""
         return EXACT
 
-    @property
-    def device_form(self) -> MatrixForm | None:
-        """The form to build on a GPU; None if X is built on the host and copied."""
+    def device_form(self, graph: Graph) -> MatrixForm | None:
+        """Return the form to build on a GPU; None if X is built on the host and copied."""
         return None
 
     def plan(self, graph: Graph, work: Workload, budget: MemoryBudget) -> MatrixForm:

@@ -11,14 +11,20 @@ from boostne.factorization.checkpoint import Checkpoint
 from boostne.factorization.job import ENGINES
 from boostne.graph import Graph
 from boostne.io.parts import parts_folder
-from boostne.matrices import ConnectivityMatrix
+from boostne.matrices import ConnectivityMatrix, DeepWalkMatrix
 from boostne.models.base import Capabilities
 from boostne.models.factorization_base import FactorizationEmbedder
 from boostne.progress import Progress, ProgressCallback, silent
 from boostne.propagation import check_weight, propagate_in_place
-from boostne.validation import seed_from
+from boostne.validation import check_number, seed_from
+from boostne.vector_lengths import rescale_in_place
 
 LOCAL_ENGINES = ("local", "cuda", "auto")
+# What "auto" stands for: the length of the vectors, and the weight of the neighbors by the form of X.
+VECTOR_LENGTH = 2.5
+NEIGHBOR_WEIGHTS = {"exact": 0.6, "spectral": 0.6, "push": 0.8}
+# From section V.A of the paper; the number of eigenpairs is from NetMF's code.
+PAPER_MATRIX = DeepWalkMatrix(window=10, negative=1.0, approximation="spectral", eigenpairs=256)
 
 
 class BoostNE(FactorizationEmbedder):
@@ -28,7 +34,9 @@ class BoostNE(FactorizationEmbedder):
 
     ``U_i, V_i = argmin_{U, V >= 0} ||R_i - U V||_F^2``  and leaves  ``R_{i+1} = max(R_i - U_i V_i, 0)``.
 
-    The embedding is ``[U_1 … U_k]``, from coarse to fine.
+    The embedding is ``[U_1 … U_k]``, from coarse to fine. By default the window and the form of X are chosen for the
+    graph, the vector of each node is averaged with those of its neighbors, and vectors are rescaled: the recommended
+    setting, which ``settings_`` reports. :meth:`paper` gives the setting of the paper.
 
     Parameters
     ----------
@@ -42,10 +50,16 @@ class BoostNE(FactorizationEmbedder):
         such as :class:`~boostne.matrices.DeepWalkMatrix`; a non-negative matrix of shape (n, n); or a function
         from a graph to such a matrix.
     window : int, optional
-        T, the longest random walk, for a connectivity given by name; by default 10.
-    propagation : float, default=0.0
-        Weight w of the neighbors, from 0 to 1, if the vector of each node is to be averaged with those of its neighbors
-        at the end, such as 0.6; see :func:`boostne.propagate`.
+        T, the longest random walk, for a connectivity given by name. By default that of the matrix, which for
+        "deepwalk" is chosen for the graph.
+    propagation : float or "auto", default="auto"
+        Weight w of the neighbors, from 0 to 1, when the vector of each node is averaged with those of its neighbors at
+        the end; see :func:`boostne.propagate`. With the form "push" of X, which lacks entries for distant nodes, this
+        is done twice. 0 leaves the vectors as they are; "auto" is 0.8 for "push" and 0.6 for other forms.
+    vector_length : float or "auto", default="auto"
+        Mean length of the vectors, to which a regularized classifier is sensitive. Each vector is first divided by the
+        square root of its length, so that long and short vectors differ less. 0 leaves the lengths as they are; "auto"
+        is 2.5.
     memory_limit : int or str, optional
         Limit on the memory of the whole process, such as "2GB". The form of X is chosen to stay within it; if none
         does, an error is raised before the work starts. By default 80 % of the available memory.
@@ -76,8 +90,12 @@ class BoostNE(FactorizationEmbedder):
         Vectors (n, d) with the ids of their nodes; row i belongs to ``embedding_.nodes[i]``.
     context_ : ndarray of shape (n, d)
         ``[V_1^T … V_k^T]``: the vectors of nodes as context, while ``embedding_`` has them as centers.
+    settings_ : dict
+        The setting of this fit: the matrix and, if it has them, its window and approximation, ``propagation``, and
+        ``vector_length``.
     levels_ : list of ndarray
-        ``U_1 … U_k``, each (n, d / k), propagated if that was asked for: views into the embedding.
+        ``U_1 … U_k``, each (n, d / k): views into the embedding. ``U_i V_i`` approximates ``R_i`` only without
+        propagation and with the lengths left as they are.
     residual_norms_ : ndarray of shape (k + 1,)
         ``||R_1|| … ||R_{k+1}||``.
     n_iter_ : ndarray of shape (k,)
@@ -131,7 +149,8 @@ class BoostNE(FactorizationEmbedder):
         levels: int = 8,
         connectivity: Any = "deepwalk",
         window: int | None = None,
-        propagation: float = 0.0,
+        propagation: Any = "auto",
+        vector_length: Any = "auto",
         memory_limit: int | str | None = None,
         checkpoint: str | Path | Checkpoint | None = None,
         tol: float = 2e-4,
@@ -146,6 +165,7 @@ class BoostNE(FactorizationEmbedder):
         self.connectivity = connectivity
         self.window = window
         self.propagation = propagation
+        self.vector_length = vector_length
         self.memory_limit = memory_limit
         self.checkpoint = checkpoint
         self.tol = tol
@@ -155,12 +175,24 @@ class BoostNE(FactorizationEmbedder):
         self.threads = threads
         self.random_state = random_state
 
+    @classmethod
+    def paper(cls, **parameters: Any) -> "BoostNE":
+        """Return an estimator with the setting of the paper: T = 10, X from 256 eigenpairs, vectors as factorized.
+
+        Parameters
+        ----------
+        **parameters
+            Further parameters, which take precedence.
+        """
+        return cls(**{"connectivity": PAPER_MATRIX, "propagation": 0.0, "vector_length": 0.0, **parameters})
+
     def fit_to_parts(self, X: Any, folder: str | Path, *, progress: ProgressCallback = silent) -> list[Path]:
         """Embed on a cluster whose workers write the vectors: for embeddings too large for this machine.
 
         Each worker writes the vectors of its rows as a Parquet file, ``part-00000.parquet`` and so on;
         :func:`boostne.read_embedding` reads the folder, as do pandas, Dask and Spark. Afterwards the model has its
-        attributes except ``embedding_``, ``levels_`` and ``context_``.
+        attributes except ``embedding_``, ``levels_`` and ``context_``. Vectors are neither propagated nor rescaled: no
+        machine has all of them.
 
         Parameters
         ----------
@@ -177,10 +209,12 @@ class BoostNE(FactorizationEmbedder):
         list of Path
             The files. The order of the rows is arbitrary; each has the id of its node.
         """
-        if self._is_local() or self.checkpoint is not None or self.propagation:
+        given = {name: getattr(self, name) for name in ("engine", "checkpoint", "propagation", "vector_length")}
+        refined = self.propagation not in ("auto", 0) or self.vector_length not in ("auto", 0)
+        if self._is_local() or self.checkpoint is not None or refined:
             raise ParameterError(
-                "parts are written by the workers of a Dask cluster, without a checkpoint or propagation; got "
-                f"engine={self.engine!r}, checkpoint={self.checkpoint!r}, propagation={self.propagation!r}"
+                "parts are written by the workers of a Dask cluster, without a checkpoint, propagation or a length of "
+                f"the vectors; got {', '.join(f'{name}={value!r}' for name, value in given.items())}"
             )
         from boostne.factorization.dask.engine import DaskEngine
         from boostne.factorization.dask.factor_store import FileFactorStore
@@ -193,22 +227,32 @@ class BoostNE(FactorizationEmbedder):
             parts_folder(folder) as (parts, levels),
             DaskEngine(self.engine, job.work.components, FileFactorStore(levels), self.threads) as engine,
         ):
-            self._store_start(engine, job.load(engine))
+            self._store_start(engine, matrix, job.load(engine))
             for level in self._boost(engine, job):
                 self._store_history(level)
+            self.settings_ |= {"propagation": 0.0, "vector_length": 0.0}
             progress(Progress("writing", 0.0, "on the workers"))
             return engine.write_parts(parts, reordered.graph.nodes, self.levels)
 
     def _fit(self, graph: Graph, progress: ProgressCallback) -> tuple[NDArray[Any], NDArray[np.int64]]:
         vectors, levels = super()._fit(graph, progress)
-        if self.propagation:
+        propagation = NEIGHBOR_WEIGHTS[self.approximation_] if self.propagation == "auto" else self.propagation
+        if propagation:
             progress(Progress("propagation", 0.0))
-            propagate_in_place(graph, vectors, self.propagation, steps=1, threads=self.threads)
+            steps = 2 if self.approximation_ == "push" else 1
+            propagate_in_place(graph, vectors, propagation, steps, self.threads)
+        length = VECTOR_LENGTH if self.vector_length == "auto" else self.vector_length
+        if length:
+            rescale_in_place(vectors, length)
+        self.settings_ |= {"propagation": propagation, "vector_length": length}
         return vectors, levels
 
     def _check_parameters(self, graph: Graph) -> ConnectivityMatrix:
         self._check_engine()
-        check_weight("propagation", self.propagation)
+        if self.propagation != "auto":
+            check_weight("propagation", self.propagation)
+        if self.vector_length != "auto":
+            check_number("vector_length", self.vector_length, 0)
         return super()._check_parameters(graph)
 
     def _check_engine(self) -> None:

@@ -55,7 +55,7 @@ class FactorizationEmbedder(NodeEmbedder):
         matrix = self._check_parameters(graph)
         job = self._job(ReorderedGraph(graph), matrix, seed_from(self.random_state), progress=progress)
         form, connectivity, self.dropped_mass_ = job.build()
-        self._store_form(form)
+        self._store_form(matrix, form)
         return connectivity
 
     def estimate(self, X: Any) -> Estimate:
@@ -91,7 +91,7 @@ class FactorizationEmbedder(NodeEmbedder):
         job = self._job(reordered, matrix, seed, checkpoint, progress)
         recall = lambda level: self._recall(reordered.order, level)  # noqa: E731
         with loaded_engine(self.engine, job, recall, self.threads) as (engine, form):  # plan and load
-            self._store_start(engine, form, reordered.inverse)
+            self._store_start(engine, matrix, form, reordered.inverse)
             vectors = np.empty((graph.n_nodes, self.dimensions), self.dtype)
             self.context_ = np.empty_like(vectors)
             self.levels_: list[NDArray[Any]] = []
@@ -118,8 +118,10 @@ class FactorizationEmbedder(NodeEmbedder):
         width = self.levels_[level].shape[1]
         return self.levels_[level][order], self.context_[order, level * width : (level + 1) * width]
 
-    def _store_start(self, engine: Engine, form: MatrixForm, inverse: Positions | None = None) -> None:
-        self._store_form(form)
+    def _store_start(
+        self, engine: Engine, matrix: ConnectivityMatrix, form: MatrixForm, inverse: Positions | None = None
+    ) -> None:
+        self._store_form(matrix, form)
         dropped = engine.dropped_mass
         self.dropped_mass_ = None if dropped is None or inverse is None else dropped[inverse]
         self.engine_ = engine.name
@@ -128,8 +130,14 @@ class FactorizationEmbedder(NodeEmbedder):
         self.residual_norms_ = np.array([np.sqrt(engine.norm2)])
         self.nnz_ = np.array([engine.nnz])
 
-    def _store_form(self, form: MatrixForm) -> None:
+    def _store_form(self, matrix: ConnectivityMatrix, form: MatrixForm) -> None:
         self.approximation_, self.epsilon_, self.max_per_row_ = form.name, form.epsilon, form.max_per_row
+        window = getattr(matrix, "window", None)
+        self.settings_: dict[str, Any] = {
+            "connectivity": type(matrix).__name__,
+            **({} if window is None else {"window": window}),
+            "approximation": form.name,
+        }
 
     def _store_factors(self, level: Level, inverse: Positions, vectors: NDArray[Any]) -> None:
         width = level.U.shape[1]
@@ -167,7 +175,7 @@ class FactorizationEmbedder(NodeEmbedder):
         matrix = as_connectivity(self.connectivity, self.window)
         matrix.check()
         self._check_width(graph)
-        return matrix
+        return matrix.for_graph(graph)
 
     def _check_width(self, graph: Graph) -> None:
         if self.dimensions % self.levels:

@@ -34,7 +34,7 @@ class NetMF(FactorizationEmbedder):
     connectivity : str, ConnectivityMatrix, matrix or callable, default="deepwalk"
         X, by default DeepWalk's; as for :class:`BoostNE`.
     window, memory_limit, threads, random_state
-        As for :class:`BoostNE`.
+        As for :class:`BoostNE`; the window, too, is chosen for the graph by default.
     tol : float, default=2e-4
         For "nmf": stop when a pass over X lowers the objective by less than this share of ``||X||^2``.
     max_iter : int, default=100

@@ -114,7 +114,7 @@ def run_experiments(
     for data in datasets:
         fitter = Fitter(data, threads)
         results.append(DatasetResults(data, []))
-        for experiment in make_plan(data, tuple(methods), protocol):
+        for experiment in make_plan(tuple(methods), protocol):
             computations = list(_computations(experiment, fitter, protocol))
             result = ExperimentResult(experiment, {one.name: cache.get(one.key) for one in computations})
             results[-1].results.append(result)

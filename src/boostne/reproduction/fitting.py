@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from scipy import sparse
 
 from boostne.datasets import Dataset
@@ -61,9 +60,7 @@ class Fitter:
         model.fit(self.data.graph)
         norms = getattr(model, "residual_norms_", None)
         residual = None if norms is None else float(norms[-1] / norms[0])
-        embedding = model.embedding_
-        vectors = embedding.vectors * np.asarray(configuration.scale, embedding.vectors.dtype)
-        return FittedEmbedding(Embedding(embedding.nodes, vectors, embedding.levels), residual)
+        return FittedEmbedding(model.embedding_, residual)
 
     def _connectivity(self, configuration: Configuration) -> sparse.csr_array:
         if self._X is None:

@@ -5,17 +5,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from boostne.datasets import Dataset
 from boostne.errors import ParameterError
-from boostne.matrices import DeepWalkMatrix
 from boostne.models import METHODS as REGISTRY
-from boostne.models import NodeEmbedder
+from boostne.models import BoostNE, NodeEmbedder
 from boostne.reproduction.paper import METHODS as PAPER_METHODS
-from boostne.reproduction.recommended import recommended
 
 DIMENSIONS, LEVELS = 128, 8
-# From section V.A of the paper; the number of eigenpairs is from NetMF's code.
-PAPER_MATRIX = DeepWalkMatrix(window=10, negative=1.0, approximation="spectral", eigenpairs=256)
+PAPER_MODEL = BoostNE.paper()
 PAPER, RECOMMENDED = "paper", "recommended"
 
 
@@ -62,13 +58,10 @@ class Configuration:
         Class name of the estimator.
     parameters : mapping
         Parameters of the estimator that differ from the defaults.
-    scale : float
-        Factor applied to the vectors before they are scored, which matters to a regularized classifier.
     """
 
     method: str
     parameters: Mapping[str, Any]
-    scale: float = 1.0
 
     def build(self, **options: Any) -> NodeEmbedder:
         """Return the estimator; `options` that it does not have are ignored."""
@@ -78,8 +71,7 @@ class Configuration:
 
     def key(self) -> dict[str, Any]:
         """Return everything that the vectors depend on besides the graph."""
-        parameters = self.build().result_parameters()
-        return {"method": self.method, "parameters": parameters, "scale": self.scale}
+        return {"method": self.method, "parameters": self.build().result_parameters()}
 
 
 @dataclass
@@ -119,11 +111,11 @@ class Experiment:
         return f"{self.method} ({', '.join(details)})" if details else self.method
 
 
-def make_plan(data: Dataset, methods: Iterable[str], protocol: Protocol) -> list[Experiment]:
-    """Return the experiments for a data set, each configuration once."""
+def make_plan(methods: Iterable[str], protocol: Protocol) -> list[Experiment]:
+    """Return the experiments for one data set, each configuration once."""
     plan: list[Experiment] = []
     for method in methods:
-        for setting, configuration in _configurations(method, data, protocol.seed).items():
+        for setting, configuration in _configurations(method, protocol.seed).items():
             experiment = _find_or_add(plan, configuration)
             experiment.settings.append(setting)
             experiment.train.update(protocol.train)
@@ -132,28 +124,25 @@ def make_plan(data: Dataset, methods: Iterable[str], protocol: Protocol) -> list
                 experiment.train.update(protocol.curve_train)
     if "BoostNE" in methods:
         for levels in protocol.levels:
-            experiment = _find_or_add(plan, _boostne(protocol.seed, levels, PAPER_MATRIX))
+            experiment = _find_or_add(plan, _paper_setting(protocol.seed, levels))
             experiment.levels = levels
             experiment.train.update(protocol.curve_train)
     return plan
 
 
-def _boostne(seed: int, levels: int, matrix: DeepWalkMatrix, scale: float = 1.0) -> Configuration:
-    parameters = {"dimensions": DIMENSIONS, "levels": levels, "connectivity": matrix, "random_state": seed}
-    return Configuration("BoostNE", parameters, scale)
+def _paper_setting(seed: int, levels: int) -> Configuration:
+    setting = {name: getattr(PAPER_MODEL, name) for name in ("connectivity", "propagation", "vector_length")}
+    return Configuration("BoostNE", {"dimensions": DIMENSIONS, "levels": levels, "random_state": seed, **setting})
 
 
-def _configurations(method: str, data: Dataset, seed: int) -> dict[str, Configuration]:
+def _configurations(method: str, seed: int) -> dict[str, Configuration]:
     """Return the configurations of a method that appear in the tables, by setting."""
-    if method == "BoostNE":
-        setting = recommended(data.graph)
-        return {
-            PAPER: _boostne(seed, LEVELS, PAPER_MATRIX),
-            RECOMMENDED: _boostne(seed, LEVELS, setting.connectivity, setting.scale),
-        }
     parameters: dict[str, Any] = {"dimensions": DIMENSIONS, "random_state": seed}
+    if method == "BoostNE":
+        recommended = Configuration(method, parameters | {"levels": LEVELS})
+        return {PAPER: _paper_setting(seed, LEVELS), RECOMMENDED: recommended}
     if method == "NetMF":
-        parameters |= {"factorization": "nmf", "connectivity": PAPER_MATRIX}
+        parameters |= {"factorization": "nmf", "connectivity": PAPER_MODEL.connectivity}
     return {"": Configuration(method, parameters)}
 
 

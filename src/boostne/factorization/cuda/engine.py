@@ -91,7 +91,7 @@ class CudaEngine(Engine):
 
     def plan(self, matrix: ConnectivityMatrix, graph: Graph, work: Workload, memory_limit: Any = None) -> MatrixForm:
         """Prefer a form that is built on the device, whose memory :meth:`load` checks; see :meth:`Engine.plan`."""
-        return matrix.device_form or super().plan(matrix, graph, work, memory_limit)
+        return matrix.device_form(graph) or super().plan(matrix, graph, work, memory_limit)
 
     @_explain_out_of_memory
     def load(self, source: MatrixSource, progress: ProgressCallback = silent) -> None:

@@ -10,7 +10,8 @@ from boostne.matrices.base import EXACT, ConnectivityMatrix, MatrixForm, RowSamp
 from boostne.matrices.deepwalk.exact import ExactSource
 from boostne.matrices.deepwalk.plan import DeepWalkPlan
 from boostne.matrices.deepwalk.push import BoundedExactSource, PushSource
-from boostne.matrices.deepwalk.spectral import SpectralSource
+from boostne.matrices.deepwalk.rule import choose_window, prefers_spectral
+from boostne.matrices.deepwalk.spectral import SpectralSource, nonisolated_components
 from boostne.matrices.source import MatrixSource
 from boostne.memory import MemoryBudget
 from boostne.validation import check_choice, check_integer, check_number
@@ -23,14 +24,16 @@ class DeepWalkMatrix(ConnectivityMatrix):
 
     Parameters
     ----------
-    window : int, default=10
-        T, the longest random walk.
+    window : int, optional
+        T, the longest random walk. By default 15 on graphs with a mean degree below 5, 1 on small graphs where walks
+        say little beyond the edges, and 5 on others.
     negative : float, default=1.0
         b, the number of negative samples; larger values keep fewer entries.
     approximation : {"auto", "exact", "spectral", "push"}, default="auto"
         "exact" computes X as defined, "spectral" from the leading eigenpairs, as in the paper, and "push" keeps the
-        strongest entries of each row, for large graphs. "auto" is "exact" if that fits into memory and "push"
-        otherwise; on a GPU it is "exact".
+        strongest entries of each row, for large graphs. "auto" is "push" on graphs with more than 20,000 nodes and if
+        memory is short; otherwise "spectral" if the mean degree is at least 32 and the window above 1, and "exact"
+        else. On a GPU it is never "push".
     eigenpairs : int, default=256
         h, for "spectral"; above the number of connected components.
     epsilon : float, optional
@@ -49,7 +52,7 @@ class DeepWalkMatrix(ConnectivityMatrix):
     def __init__(
         self,
         *,
-        window: int = 10,
+        window: int | None = None,
         negative: float = 1.0,
         approximation: Approximation = "auto",
         eigenpairs: int = 256,
@@ -66,7 +69,8 @@ class DeepWalkMatrix(ConnectivityMatrix):
     def check(self) -> None:
         """Raise ParameterError if a parameter is out of range or would have no effect."""
         check_choice("approximation", self.approximation, get_args(Approximation))
-        check_integer("window", self.window, 1)
+        if self.window is not None:
+            check_integer("window", self.window, 1)
         check_integer("eigenpairs", self.eigenpairs, 1)
         check_number("negative", self.negative, 0, strict=True)
         if self.epsilon is not None:
@@ -77,27 +81,42 @@ class DeepWalkMatrix(ConnectivityMatrix):
             if getattr(self, name) is not None and self.approximation in ("exact", "spectral"):
                 raise ParameterError(f"{name} is for approximation='push'; got approximation={self.approximation!r}")
 
+    def for_graph(self, graph: Graph) -> "DeepWalkMatrix":
+        """Return this matrix with a window, chosen for the graph if there is none."""
+        if self.window is not None:
+            return self
+        return DeepWalkMatrix(**{**self.get_params(deep=False), "window": self.window_for(graph)})
+
+    def window_for(self, graph: Graph) -> int:
+        """Return the window, chosen for the graph if there is none."""
+        return choose_window(graph) if self.window is None else self.window
+
+    def prefers_spectral(self, graph: Graph) -> bool:
+        """Whether "auto" is "spectral" if that fits into memory."""
+        if self.approximation != "auto" or not prefers_spectral(graph, self.window_for(graph)):
+            return False
+        return len(nonisolated_components(graph)) < self.eigenpairs < graph.n_nodes
+
     @property
     def requested_form(self) -> MatrixForm | None:
         """The form if it is "exact" or "spectral"; the others depend on the available memory."""
         return MatrixForm(self.approximation) if self.approximation in ("exact", "spectral") else None
 
-    @property
-    def device_form(self) -> MatrixForm | None:
-        """The form to build on a GPU; "push" runs on the host."""
+    def device_form(self, graph: Graph) -> MatrixForm | None:
+        """Return the form to build on a GPU; "push" runs on the host."""
         if self.approximation == "push":
             return None
-        return self.requested_form or EXACT
+        return self.requested_form or (MatrixForm("spectral") if self.prefers_spectral(graph) else EXACT)
 
     def plan(self, graph: Graph, work: Workload, budget: MemoryBudget) -> MatrixForm:
-        return DeepWalkPlan(self, graph, work).choose(budget)
+        return DeepWalkPlan(self.for_graph(graph), graph, work).choose(budget)
 
     def sample(self, graph: Graph, form: MatrixForm, work: Workload) -> RowSample:
         """Build some rows; for "spectral" those of the exact X. See :meth:`ConnectivityMatrix.sample`."""
-        return DeepWalkPlan(self, graph, work).sample(form)
+        return DeepWalkPlan(self.for_graph(graph), graph, work).sample(form)
 
     def _source(self, graph: Graph, form: MatrixForm, dtype: Any, seed: int, threads: int) -> MatrixSource:
-        common: dict[str, Any] = {"window": self.window, "negative": self.negative, "dtype": dtype}
+        common: dict[str, Any] = {"window": self.window_for(graph), "negative": self.negative, "dtype": dtype}
         if form.name == "spectral":
             return SpectralSource(graph, eigenpairs=self.eigenpairs, seed=seed, threads=threads, **common)
         common["kernels"] = get_kernels(threads=threads)

@@ -1,4 +1,4 @@
-"""Which form of DeepWalk's X fits the available memory."""
+"""Which form DeepWalk's X takes, given the graph and the available memory."""
 
 import logging
 from functools import cached_property
@@ -11,6 +11,7 @@ from boostne.budget import SPECTRAL_GROWTH, Workload, exact_build_bytes, push_bu
 from boostne.graph import Graph
 from boostne.kernels.layout import BLOCK_COLUMNS
 from boostne.matrices.base import EXACT, MatrixForm, RowSample, sample_rows
+from boostne.matrices.deepwalk.rule import LARGE
 from boostne.matrices.source import MatrixSource
 from boostne.memory import MemoryBudget, format_bytes
 
@@ -25,8 +26,6 @@ MIN_PER_ROW = 32
 # ε times the entries per row and the mean degree. Mass spread evenly over the kept nodes is the inverse of their
 # product; a fifth of that is still worth following.
 EPSILON_SHARE = 0.2
-# Up to this many nodes nothing is pruned on the way: exact rows take no longer to build, and are bounded afterwards.
-EXACT_ROWS_NODES = 20_000
 
 # Blocks of BLOCK_COLUMNS exact columns to sample: between two bounds, and fewer if each takes seconds.
 SAMPLED_BLOCKS = (2, 8)
@@ -57,24 +56,34 @@ class DeepWalkPlan:
         requested = self._matrix.requested_form
         if self._matrix.approximation == "push":
             return self._pruned(budget)
-        # If even a full X fits, a sample would cost more time than it saves.
-        if requested != MatrixForm("spectral") and budget.fits(
-            self._work.peak_bytes(self._work.n_nodes**2, self._build_bytes(EXACT))
-        ):
-            return EXACT
-        if requested is not None:
+        if requested is None:
+            return self._automatic(budget)
+        if not self._surely_fits(requested, budget):
             self._check(requested, budget)
-            return requested
-        needed = self._peak(EXACT)
+        return requested
+
+    def _automatic(self, budget: MemoryBudget) -> MatrixForm:
+        """Return the form for "auto", which weighs time and memory."""
+        if self._work.n_nodes > LARGE:
+            return self._pruned(budget)
+        preferred = MatrixForm("spectral") if self._matrix.prefers_spectral(self._graph) else EXACT
+        if self._surely_fits(preferred, budget):
+            return preferred
+        needed = self._peak(preferred)
         if budget.fits(needed):
-            return EXACT
+            return preferred
         form = self._pruned(budget)
         logger.info(
-            "the exact X would need about %s of memory and the budget is %s: X is pruned (%s)",
+            "the %s X would need about %s of memory and the budget is %s: X is pruned (%s)",
+            preferred,
             *(format_bytes(size) for size in (needed, budget.size or 0)),
             form,
         )
         return form
+
+    def _surely_fits(self, form: MatrixForm, budget: MemoryBudget) -> bool:
+        """Whether even a full X fits, so that a sample would cost more time than it saves."""
+        return budget.fits(self._work.peak_bytes(self._work.n_nodes**2, self._build_bytes(form)))
 
     def sample(self, form: MatrixForm) -> RowSample:
         """Build some rows of X; for "spectral" those of the exact X, scaled by the largest growth observed."""
@@ -89,8 +98,9 @@ class DeepWalkPlan:
         matrix, work = self._matrix, self._work
         n = work.n_nodes
         wanted = matrix.max_per_row or max(TYPICAL_PER_ROW, TYPICAL_ENTRIES // n)
-        # None if it is to be derived from the entries per row.
-        epsilon = matrix.epsilon if matrix.epsilon is not None or n > EXACT_ROWS_NODES else 0.0
+        # None if it is to be derived from the entries per row. On small graphs nothing is pruned on the way: exact
+        # rows take no longer to build, and are bounded afterwards.
+        epsilon = matrix.epsilon if matrix.epsilon is not None or n > LARGE else 0.0
         least = min(matrix.max_per_row or MIN_PER_ROW, n)
         budget.check(
             work.peak_bytes(least * n, self._build_bytes(MatrixForm("push", epsilon, least))),
@@ -147,7 +157,7 @@ class DeepWalkPlan:
 
     @property
     def _sampled_blocks(self) -> int:
-        steps = self._graph.adjacency.nnz * self._matrix.window
+        steps = self._graph.adjacency.nnz * self._matrix.window_for(self._graph)
         return int(np.clip(SAMPLED_STEPS // steps, *SAMPLED_BLOCKS))
 
     def _source(self, form: MatrixForm) -> MatrixSource:
