@@ -147,6 +147,16 @@ def test_training_chunks_cover_all_samples_with_decaying_learning_rates():
     assert len({chunk.seed for chunk in chunks}) == len(chunks)
 
 
+def test_parts_do_not_bias_the_vectors(planted, monkeypatch):
+    graph, labels = planted
+    one_part = LINE(16).fit_transform(graph)
+    monkeypatch.setattr(skipgram, "NODES_PER_PART", 16)
+    monkeypatch.setattr(skipgram, "MIN_GROUPS", 1 / 64)
+    assert skipgram.number_of_parts(graph.n_nodes, LINE().epochs * graph.adjacency.nnz) == 16
+    # With the same parts throughout the training, the accuracy is lower by more than 0.02.
+    assert accuracy(LINE(16).fit_transform(graph), labels) > accuracy(one_part, labels) - 0.005
+
+
 @pytest.mark.parametrize(
     "model", [LINE(8, epochs=20), DeepWalk(8, **WALKS), Node2Vec(8, p=0.5, q=2, **WALKS)], ids=repr
 )

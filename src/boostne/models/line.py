@@ -56,9 +56,10 @@ class LINE(ConnectedEmbedder):
     the first order for undirected graphs only; here it ignores the direction of edges, which the second order uses.
     Negative samples are drawn by in-degree, where the paper uses the out-degree; the two are equal for undirected
     graphs. The second-order vector of a node without outgoing edges is zero. The authors train without locks, so
-    runs differ. Here the nodes of a large graph are partitioned into at most 32 parts; threads update disjoint rows,
-    and negative samples come from the part of the edge's target, so the vectors do not depend on the number of
-    threads. Nodes of low degree are not given additional edges.
+    runs differ. Here the nodes of a large graph are partitioned into at most 32 random parts; threads update disjoint
+    rows, and negative samples come from the part of the edge's target, so the vectors do not depend on the number of
+    threads. The parts change a hundred times during the training, because fixed ones would bias the vectors. Nodes of
+    low degree are not given additional edges.
 
     References
     ----------
@@ -123,12 +124,13 @@ class LINE(ConnectedEmbedder):
         """Return the vectors of one order; ``frequencies`` are those of the nodes as negative samples."""
         d = self.dimensions // 2
         n_samples = self.epochs * len(edges.source)
-        noise = Noise.of(frequencies, number_of_parts(len(frequencies), n_samples))
+        noise = Noise.of(frequencies, number_of_parts(len(frequencies), n_samples), seed=seed)
         model = SkipGram.start(noise, d, negative=self.negative, shared=order == 1, seed=seed)
         kernels = get_kernels(threads=self.threads)
         stage = "first order" if order == 1 else "second order"
         for chunk in training_chunks(n_samples, self.learning_rate, seed):
             progress(Progress(stage, chunk.done, f"{chunk.first:,} of {n_samples:,} sampled edges"))
+            model = model.repartitioned(chunk.seed)
             kernels.train_edges(model, edges, chunk.n_samples, rates=chunk.learning_rates, seed=chunk.seed)
         return model.vectors[:, :d]
 
