@@ -17,6 +17,7 @@ from boostne.sampling.walks import walk_chunks
 DATASET = "blogcatalog"
 SAMPLES = 20_000_000
 TRAIN = 50
+WALKS, LENGTH = 10, 80
 
 
 def run() -> None:
@@ -26,8 +27,8 @@ def run() -> None:
     walks = [deepwalk(threads) for threads in thread_counts()] + [gensim(available_threads())]
     for row in walks:
         row["gensim_time_ratio"] = walks[-1]["seconds"] / row["seconds"]
-    show(f"DeepWalk on {DATASET}, d = 128, including walks; Micro-F1 at {TRAIN} %", walks)
-    save("skipgram", [*samples, *walks], dataset=DATASET)
+    show(f"DeepWalk on {DATASET}, d = 128, {WALKS} walks of {LENGTH} nodes; Micro-F1 at {TRAIN} %", walks)
+    save("skipgram", [*samples, *walks], dataset=DATASET, walks=WALKS, length=LENGTH)
 
 
 def thread_counts() -> list[int]:
@@ -47,12 +48,12 @@ def edge_samples(order: str, threads: int) -> dict[str, Any]:
 
 def deepwalk(threads: int) -> dict[str, Any]:
     """Time our DeepWalk from graph to vectors."""
-    return scored("boostne", threads, DeepWalk(threads=threads).fit_transform)
+    return scored("boostne", threads, DeepWalk(walks=WALKS, length=LENGTH, threads=threads).fit_transform)
 
 
 def gensim(threads: int) -> dict[str, Any]:
     """Train gensim on our walks with the same parameters; the time includes the walks, but not their conversion."""
-    seconds, chunks = timed(lambda: list(walk_chunks(dataset_graph(DATASET), walks=10, length=80)))
+    seconds, chunks = timed(lambda: list(walk_chunks(dataset_graph(DATASET), walks=WALKS, length=LENGTH)))
     sentences = np.concatenate(chunks).tolist()
     row = scored("gensim", threads, lambda graph: gensim_deepwalk(sentences, graph.n_nodes, 128, threads))
     return {**row, "seconds": row["seconds"] + seconds}
