@@ -17,6 +17,7 @@ from boostne.sampling.walks import walk_chunks
 DATASET = "blogcatalog"
 SAMPLES = 20_000_000
 TRAIN = 50
+WALKS, LENGTH = 10, 80
 
 
 def run() -> None:
@@ -26,8 +27,8 @@ def run() -> None:
     walks = [deepwalk(threads) for threads in thread_counts()] + [gensim(available_threads())]
     for row in walks:
         row["gensim_time_ratio"] = walks[-1]["seconds"] / row["seconds"]
-    show(f"DeepWalk on {DATASET}, d = 128, including walks; Micro-F1 at {TRAIN} %", walks)
-    save("skipgram", [*samples, *walks], dataset=DATASET)
+    show(f"DeepWalk on {DATASET}, d = 128, {WALKS} walks of {LENGTH} nodes; Micro-F1 at {TRAIN} %", walks)
+    save("skipgram", [*samples, *walks], dataset=DATASET, walks=WALKS, length=LENGTH)
 
 
 def thread_counts() -> list[int]:
@@ -38,7 +39,7 @@ def thread_counts() -> list[int]:
 def edge_samples(order: str, threads: int) -> dict[str, Any]:
     """Train one order of LINE."""
     graph = dataset_graph(DATASET)
-    noise = Noise.of(graph.degrees, number_of_parts(graph.n_nodes, SAMPLES))
+    noise = Noise.of(graph.degrees, number_of_parts(graph.n_nodes, SAMPLES), seed=0)
     model = SkipGram.start(noise, 64, negative=5, shared=order == "first", seed=0)
     edges, kernels = edges_of(graph), get_kernels(threads=threads)
     seconds, _ = timed(lambda: kernels.train_edges(model, edges, SAMPLES, rates=(0.05, 0.0001), seed=1))
@@ -47,12 +48,12 @@ def edge_samples(order: str, threads: int) -> dict[str, Any]:
 
 def deepwalk(threads: int) -> dict[str, Any]:
     """Time our DeepWalk from graph to vectors."""
-    return scored("boostne", threads, DeepWalk(threads=threads).fit_transform)
+    return scored("boostne", threads, DeepWalk(walks=WALKS, length=LENGTH, threads=threads).fit_transform)
 
 
 def gensim(threads: int) -> dict[str, Any]:
     """Train gensim on our walks with the same parameters; the time includes the walks, but not their conversion."""
-    seconds, chunks = timed(lambda: list(walk_chunks(dataset_graph(DATASET), walks=10, length=80)))
+    seconds, chunks = timed(lambda: list(walk_chunks(dataset_graph(DATASET), walks=WALKS, length=LENGTH)))
     sentences = np.concatenate(chunks).tolist()
     row = scored("gensim", threads, lambda graph: gensim_deepwalk(sentences, graph.n_nodes, 128, threads))
     return {**row, "seconds": row["seconds"] + seconds}

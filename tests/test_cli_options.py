@@ -115,6 +115,6 @@ def test_help_shows_the_default_of_each_owner():
         "[--connectivity deepwalk, node2vec, grarep; --method deepwalk, node2vec; default: 10]",
         "[--connectivity deepwalk, node2vec, line, grarep (default: 1.0); --method line, deepwalk, node2vec "
         "(default: 5)]",
-        "[--method line (default: 0.05); --method deepwalk, node2vec (default: 0.025)]",
+        "[--method line, deepwalk, node2vec; default: 0.025]",
     ):
         assert note in text

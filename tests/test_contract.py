@@ -26,8 +26,8 @@ SMALL = {
     "netmf": {"window": 3},
     "grarep": {"steps": 2},
     "line": {"epochs": 60},
-    "deepwalk": {"length": 20, "window": 3},
-    "node2vec": {"length": 20, "window": 3, "p": 0.5, "q": 2},
+    "deepwalk": {"walks": 10, "length": 20, "window": 3},
+    "node2vec": {"walks": 10, "length": 20, "window": 3, "p": 0.5, "q": 2},
 }
 # Methods, and variants of methods that must fulfill the same contract.
 FORMS = {

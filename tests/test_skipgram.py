@@ -15,7 +15,7 @@ RATES = (0.2, 0.05)  # large, so that errors show
 
 
 def model_of(graph, dimensions=5, parts=1, negative=5, shared=False):
-    return SkipGram.start(Noise.of(graph.degrees, parts), dimensions, negative=negative, shared=shared, seed=3)
+    return SkipGram.start(Noise.of(graph.degrees, parts, seed=0), dimensions, negative=negative, shared=shared, seed=3)
 
 
 def random_walks(graph, count=12, length=9, seed=0):
@@ -144,7 +144,7 @@ class TestAliasTable:
 class TestNoise:
     def test_parts_draw_their_nodes_by_degree(self):
         degrees = np.random.default_rng(0).integers(1, 50, 101)
-        noise = Noise.of(degrees, 4)
+        noise = Noise.of(degrees, 4, seed=0)
         assert noise.n_parts == 4
         for p in range(4):
             inside = slice(noise.cuts[p], noise.cuts[p + 1])
@@ -157,16 +157,37 @@ class TestNoise:
 
     def test_parts_are_balanced(self):
         degrees = np.random.default_rng(0).pareto(1.5, 4096) + 1
-        totals = np.bincount(Noise.of(degrees, 8).part, degrees)
+        totals = np.bincount(Noise.of(degrees, 8, seed=0).part, degrees)
         assert totals.max() < 1.5 * totals.min()
 
     def test_nodes_with_zero_frequency_are_never_drawn(self):
         frequencies = np.zeros(8)
         frequencies[3] = 5
-        noise = Noise.of(frequencies, 2)
+        noise = Noise.of(frequencies, 2, seed=0)
         part = noise.part[3]
         drawn = np.append(noise.node[noise.threshold > 0], noise.alias)
         assert (drawn[noise.part[drawn] == part] == 3).all()
+
+    def test_random_partitions_average_to_the_distribution_without_parts(self):
+        degrees = np.random.default_rng(0).integers(1, 50, 101)
+        output = int(np.argsort(degrees)[50])
+        drawn = np.zeros(101)
+        for seed in range(2000):
+            noise = Noise.of(degrees, 4, seed=seed)
+            part = np.where(noise.part == noise.part[output], degrees**0.75, 0)
+            drawn += part / part.sum()
+        # Nodes of nearly the same degree are often in different parts, so that parts are balanced.
+        others = np.abs(np.argsort(np.argsort(-degrees, kind="stable")) - 50) >= 8
+        expected = (degrees**0.75 / np.sum(degrees**0.75))[others]
+        np.testing.assert_allclose(drawn[others] / 2000, expected, rtol=0.2)
+
+    def test_a_repartitioned_model_shares_its_vectors(self):
+        model = model_of(graphs.karate(), parts=4)
+        again = model.repartitioned(1)
+        assert again.vectors is model.vectors
+        assert again.contexts is model.contexts
+        assert again.noise.n_parts == 4
+        assert (again.noise.part != model.noise.part).any()
 
     @pytest.mark.parametrize(
         ("n", "pairs", "parts"),

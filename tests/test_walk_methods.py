@@ -37,17 +37,22 @@ def accuracy(vectors, labels):
     return np.mean(scores)
 
 
+def cosines(vectors):
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return unit @ unit.T
+
+
 class TestLine:
-    def test_vectors_of_each_order_have_unit_norm(self):
+    def test_vectors_of_each_order_have_norm_2(self):
         embedding = LINE(8).fit(graphs.karate()).embedding_
         assert embedding.levels.tolist() == [4, 4]
         for level in (1, 2):
-            np.testing.assert_allclose(np.linalg.norm(embedding.level(level), axis=1), 1, rtol=1e-5)
+            np.testing.assert_allclose(np.linalg.norm(embedding.level(level), axis=1), 2, rtol=1e-5)
 
     def test_first_order_joins_neighbors_and_second_order_nodes_with_common_neighbors(self):
         ring = Graph.from_edges(range(40), [*range(1, 40), 0])
         embedding = LINE(32, epochs=1000).fit(ring).embedding_
-        first, second = (embedding.level(level) @ embedding.level(level).T for level in (1, 2))
+        first, second = (cosines(embedding.level(level)) for level in (1, 2))
         assert np.diag(first, 1).mean() > np.diag(first, 10).mean() + 0.3
         # Nodes two steps apart have a common neighbor.
         assert np.diag(second, 2).mean() > np.diag(second, 1).mean() + 0.3
@@ -56,7 +61,7 @@ class TestLine:
         edges = np.transpose([(i, j) for i in range(20) for j in range(i)])
         weight = np.where(edges[0] % 2 == edges[1] % 2, 30.0, 1.0)
         vectors = LINE(8, epochs=200).fit(Graph.from_edges(*edges, weight)).embedding_.level(1)
-        similar = vectors @ vectors.T
+        similar = cosines(vectors)
         same = np.arange(20)[:, None] % 2 == np.arange(20) % 2
         assert similar[same].mean() > similar[~same].mean() + 0.5
 
@@ -92,8 +97,7 @@ class TestWalks:
     def test_neighbors_on_a_directed_ring_are_similar(self):
         ring = Graph.from_edges(range(40), [*range(1, 40), 0], directed=True)
         vectors = DeepWalk(8, walks=20, length=20, window=2).fit_transform(ring)
-        vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-        similar = vectors @ vectors.T
+        similar = cosines(vectors)
         assert np.diag(similar, 1).mean() > np.diag(similar, 10).mean() + 0.5
 
     @pytest.mark.parametrize("make", [graphs.karate, graphs.weighted, graphs.disconnected])
@@ -145,6 +149,16 @@ def test_training_chunks_cover_all_samples_with_decaying_learning_rates():
     assert chunks[0].learning_rates[0] == 0.1
     assert chunks[-1].learning_rates[1] == pytest.approx(0.0004)
     assert len({chunk.seed for chunk in chunks}) == len(chunks)
+
+
+def test_parts_do_not_bias_the_vectors(planted, monkeypatch):
+    graph, labels = planted
+    one_part = LINE(16).fit_transform(graph)
+    monkeypatch.setattr(skipgram, "NODES_PER_PART", 16)
+    monkeypatch.setattr(skipgram, "MIN_GROUPS", 1 / 64)
+    assert skipgram.number_of_parts(graph.n_nodes, LINE().epochs * graph.adjacency.nnz) == 16
+    # With the same parts throughout the training, the accuracy is lower by more than 0.02.
+    assert accuracy(LINE(16).fit_transform(graph), labels) > accuracy(one_part, labels) - 0.005
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Data structures of skip-gram training: the model, the partition of the nodes, and sampling tables."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -67,10 +67,16 @@ class Edges:
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """Distribution of negative samples: a partition of the nodes, with an alias table for each part.
+    """Distribution of negative samples: a random partition of the nodes, with an alias table for each part.
+
+    Since the negative samples of a pair come from the part of its output, a node is compared only with the parts that
+    its neighbors are in. A fixed partition would therefore bias the vectors, most of all those of nodes with few
+    neighbors; over many random partitions, nodes are drawn as often as without parts.
 
     Attributes
     ----------
+    frequencies : array
+        Frequency of each node; nodes are drawn by its power of 3/4.
     part : int32 array
         Part of each node.
     cuts, node, threshold, alias : arrays
@@ -78,6 +84,7 @@ class Noise:
         aliases, which are also nodes.
     """
 
+    frequencies: NDArray[Any]
     part: NDArray[np.int32]
     cuts: NDArray[np.int64]
     node: NDArray[np.int32]
@@ -90,12 +97,14 @@ class Noise:
         return len(self.cuts) - 1
 
     @classmethod
-    def of(cls, frequencies: NDArray[Any], n_parts: int) -> "Noise":
-        """Deal the nodes to the parts in order of frequency; they are drawn by frequency to the power of 3/4."""
+    def of(cls, frequencies: NDArray[Any], n_parts: int, *, seed: int) -> "Noise":
+        """Partition the nodes at random; of ``n_parts`` nodes of consecutive frequency, each goes to another part."""
         weights = np.asarray(frequencies, np.float64) ** NOISE_POWER
         part = np.empty(len(weights), np.int32)
-        part[np.argsort(-weights, kind="stable")] = np.arange(len(weights)) % n_parts
-        node = np.argsort(part, kind="stable").astype(np.int32)
+        shuffled = np.tile(np.arange(n_parts, dtype=np.int32), (-(-len(weights) // n_parts), 1))
+        np.random.default_rng(seed).permuted(shuffled, axis=1, out=shuffled)
+        part[np.argsort(-weights, kind="stable")] = shuffled.ravel()[: len(weights)]
+        node = np.argsort(part.astype(np.int8), kind="stable").astype(np.int32)  # radix sort
         cuts = np.concatenate([[0], np.cumsum(np.bincount(part, minlength=n_parts))])
         threshold, alias = np.empty(len(weights), np.uint32), np.empty(len(weights), np.int32)
         for first, last in pairwise(cuts):
@@ -103,7 +112,7 @@ class Noise:
             # A part without incoming edges is never sampled but needs a table.
             table = AliasTable.of(weights[members] if weights[members].any() else np.ones(len(members)))
             threshold[first:last], alias[first:last] = table.threshold, members[table.alias]
-        return cls(part, cuts, node, threshold, alias)
+        return cls(frequencies, part, cuts, node, threshold, alias)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +162,11 @@ class SkipGram:
             contexts = aligned_empty((n, width), np.float32)
             contexts[:] = 0
         return cls(vectors, contexts, noise, negative)
+
+    def repartitioned(self, seed: int) -> "SkipGram":
+        """Return a model that shares the vectors of this one, with another random partition of the nodes."""
+        noise = Noise.of(self.noise.frequencies, self.noise.n_parts, seed=seed)
+        return replace(self, noise=noise)
 
 
 def number_of_parts(n: int, pairs: int) -> int:

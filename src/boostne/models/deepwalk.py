@@ -15,9 +15,9 @@ class DeepWalk(WalkEmbedder):
     ----------
     dimensions : int, default=128
         d, the length of each vector.
-    walks : int, default=10
-        Number of walks from each node.
-    length : int, default=80
+    walks : int, default=80
+        Number of walks from each node. Fewer take proportionally less time.
+    length : int, default=40
         Number of nodes in each walk.
     window : int, default=10
         Largest distance between the two nodes of a training pair, in steps along the walk. The actual window of
@@ -41,11 +41,14 @@ class DeepWalk(WalkEmbedder):
     Notes
     -----
     **Differences from the paper.** Perozzi et al. train by hierarchical softmax; this is skip-gram with negative
-    sampling, which the connectivity matrix of BoostNE and NetMF corresponds to. Each walk is used once. Walks follow
-    edge weights and edge direction, neither of which the paper has. Negative samples are drawn in proportion to
-    the power 3/4 of the expected number of visits by first-order walks, not of the observed visits. The nodes of a
-    large graph are partitioned into at most 32 parts; threads update disjoint rows, and the negative samples of a
-    pair come from the part of its context node. This makes the vectors independent of the number of threads.
+    sampling, which the connectivity matrix of BoostNE and NetMF corresponds to. Each walk is used once; 80 walks of 40
+    nodes are their choice, too. Later papers, including BoostNE's, report 10 walks of 80 nodes, but implementations
+    based on gensim train on each walk five times by default. Walks follow edge weights and edge direction, neither of
+    which the paper has. Negative samples are drawn in proportion to the power 3/4 of the expected number of visits by
+    first-order walks, not of the observed visits. The nodes of a large graph are partitioned into at most 32 random
+    parts; threads update disjoint rows, and the negative samples of a pair come from the part of its context node.
+    This makes the vectors independent of the number of threads. The parts change for every round of walks, because
+    fixed ones would bias the vectors.
 
     References
     ----------

@@ -26,8 +26,8 @@ class WalkEmbedder(ConnectedEmbedder):
         self,
         dimensions: int = 128,
         *,
-        walks: int = 10,
-        length: int = 80,
+        walks: int = 80,
+        length: int = 40,
         window: int = 10,
         negative: int = 5,
         learning_rate: float = 0.025,
@@ -58,7 +58,7 @@ class WalkEmbedder(ConnectedEmbedder):
         kernels = get_kernels(threads=self.threads)
         n_walks = self.walks * int(np.count_nonzero(np.diff(graph.adjacency.indptr)))
         parts = number_of_parts(graph.n_nodes, n_walks * self.length * (self.window + 1))
-        noise = Noise.of(expected_visits(graph, self.length), parts)
+        noise = Noise.of(expected_visits(graph, self.length), parts, seed=seed)
         model = SkipGram.start(noise, self.dimensions, negative=self.negative, seed=seed)
         n_done = 0
         for walks in walk_chunks(
@@ -66,6 +66,7 @@ class WalkEmbedder(ConnectedEmbedder):
         ):
             chunk = TrainingChunk.of(n_done, len(walks), n_walks, self.learning_rate, seed)
             progress(Progress("walks", chunk.done, f"{n_done:,} of {n_walks:,} walks"))
+            model = model.repartitioned(chunk.seed)
             kernels.train_walks(model, walks, window=self.window, rates=chunk.learning_rates, seed=chunk.seed)
             n_done += len(walks)
         return model.vectors[:, : self.dimensions]

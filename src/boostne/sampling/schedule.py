@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-N_CHUNKS = 50  # progress is reported between chunks
+N_CHUNKS = 100  # between chunks, progress is reported and nodes are assigned to other parts
 FINAL_RATE = 0.004  # as a fraction of the initial learning rate; word2vec decays from 0.025 to 0.0001
 
 
