@@ -32,7 +32,7 @@ def test_options_of_a_method_are_its_parameters(method):
     expected = parameters(METHODS[method])
     if method in MATRIX_METHODS:
         expected -= {"window"}  # set in the matrix
-    assert options_of("methods", method) - {"keep_matrix"} == expected
+    assert options_of("methods", method) - {"keep_matrix", "setting"} == expected
 
 
 @pytest.mark.parametrize("matrix", MATRICES)
@@ -112,7 +112,7 @@ def test_help_shows_the_default_of_each_owner():
     text = " ".join(CliRunner().invoke(program, ["embed", "--help"]).output.split())
     for note in (
         "[--method boostne; default: 8]",
-        "[--connectivity deepwalk, node2vec, grarep; --method deepwalk, node2vec; default: 10]",
+        "[--connectivity deepwalk; --connectivity node2vec, grarep; --method deepwalk, node2vec (default: 10)]",
         "[--connectivity deepwalk, node2vec, line, grarep (default: 1.0); --method line, deepwalk, node2vec "
         "(default: 5)]",
         "[--method line, deepwalk, node2vec; default: 0.025]",

@@ -59,16 +59,17 @@ def make_estimator(method: str, parameters: Mapping[str, Any], engine: Any = Non
 
 
 def _connectivity(default: Any, settings: dict[str, Any]) -> dict[str, Any]:
-    """Take the name and the parameters of the matrix out of the settings, and return the matrix.
+    """Take the name and the parameters of the matrix out of the settings, and return the matrix, if one was given.
 
     A matrix that is not named is the default, a name or a matrix, with the parameters that were given.
     """
     from sklearn.base import clone
 
+    given = "connectivity" in settings
     name = settings.pop("connectivity", default)
     matrix = matrix_classes()[name]() if isinstance(name, str) else clone(name)
     own = {parameter: settings.pop(parameter) for parameter in matrix.get_params(deep=False) if parameter in settings}
-    return {"connectivity": matrix.set_params(**own)}
+    return {"connectivity": matrix.set_params(**own)} if given or own else {}
 
 
 def check_direction(graph: "Graph", method: str) -> None:
