@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from boostne.models import SpectralClustering as SpectralClustering
     from boostne.propagation import propagate as propagate
     from boostne.refinement import LevelWeights as LevelWeights
+    from boostne.refinement import TuningInterrupted as TuningInterrupted
+    from boostne.refinement import TuningResult as TuningResult
+    from boostne.refinement import tune as tune
 
 _HOME = {
     "AdamicAdarMatrix": "boostne.matrices",
@@ -72,6 +75,8 @@ _HOME = {
     "PageRankMatrix": "boostne.matrices",
     "SocialDimension": "boostne.models",
     "SpectralClustering": "boostne.models",
+    "TuningInterrupted": "boostne.refinement",
+    "TuningResult": "boostne.refinement",
     "as_graph": "boostne.interop",
     "as_labels": "boostne.labels",
     "compare": "boostne.evaluation",
@@ -85,6 +90,7 @@ _HOME = {
     "read_graph": "boostne.io",
     "read_labels": "boostne.io",
     "split_links": "boostne.evaluation",
+    "tune": "boostne.refinement",
 }
 
 __all__ = [  # noqa: PLE0604  the names are strings, the keys of _HOME

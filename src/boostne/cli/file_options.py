@@ -57,3 +57,13 @@ EMBEDDING_FILE_OPTIONS = (
     _embedding("--id-type", ["auto", "int", "str"],
                "Type of the node ids in text files; auto means int if all ids are integers, else str."),
 )  # fmt: skip
+
+# For commands that read a graph file, too: the parameters of read_labels have a prefix.
+LABEL_PREFIX = "label_"
+PREFIXED_LABEL_FILE_OPTIONS = (
+    _labels("--label-format", "NAME", "lines, communities or mat, as for 'boostne evaluate'."),
+    _labels("--label-delimiter", "TEXT", "Field separator; by default detected."),
+    _labels("--label-comments", "TEXT", "Characters that start a comment line; by default '#%'."),
+    _labels("--label-header/--no-label-header", None, "Whether the first line names the columns; by default detected."),
+    _labels("--label-variable", "NAME", "Variable of a MATLAB file; by default group."),
+)

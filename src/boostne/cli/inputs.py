@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from boostne.cli.file_options import GRAPH_FILE_OPTIONS, LABEL_FILE_OPTIONS
+from boostne.cli.file_options import GRAPH_FILE_OPTIONS, LABEL_FILE_OPTIONS, LABEL_PREFIX
 from boostne.cli.options import LibraryOption, given
 from boostne.cli.session import session_of
 from boostne.errors import ParameterError
@@ -26,11 +26,14 @@ def load_graph(ctx: click.Context, name: str) -> "Graph":
     return graph.to_undirected() if ctx.params["to_undirected"] else graph
 
 
-def load_labels(ctx: click.Context, name: str) -> "Labels":
-    """Return the labels in a file or data set."""
+def load_labels(ctx: click.Context, name: str, options: Sequence[LibraryOption] = LABEL_FILE_OPTIONS) -> "Labels":
+    """Return the labels in a file or data set; the names of the options may have the prefix of labels."""
     from boostne.io import read_labels
 
-    labels: Labels = _load(ctx, name, LABEL_FILE_OPTIONS, read_labels, lambda data: data.labels)
+    def read(path: str, **typed: Any) -> "Labels":
+        return read_labels(path, **{name.removeprefix(LABEL_PREFIX): value for name, value in typed.items()})
+
+    labels: Labels = _load(ctx, name, options, read, lambda data: data.labels)
     return labels
 
 

@@ -1,0 +1,183 @@
+"""Successive halving: many candidates with few passes, the better ones again with more.
+
+A candidate is a set of parameters that needs its own factorization. The candidates are compared in up to three rungs,
+each with more passes per level; the better third of a rung enters the next. One factorization serves all propagation
+weights and, in the last rung, all lengths of the vectors. The default setting takes part in every rung.
+
+K. Jamieson, A. Talwalkar: "Non-stochastic Best Arm Identification and Hyperparameter Optimization", AISTATS 2016.
+"""
+
+import math
+import time
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from numpy.typing import NDArray
+
+from boostne.errors import BoostneError, ParameterError
+from boostne.models import BoostNE
+from boostne.progress import Progress, ProgressCallback
+from boostne.propagation import propagate_in_place
+from boostne.refinement.search_space import Candidate, SearchSpace
+from boostne.refinement.tuning_criterion import Criterion, Score, is_better
+from boostne.refinement.tuning_result import Trial
+
+KEPT = 3  # one of this many candidates enters the next rung
+FEWEST = 2  # candidates of a rung, one of them the default
+# Passes per level of each rung, None for those of the estimator, and what a fit counts.
+PASSES = (3, 6, None)
+COSTS = (0.25, 0.5, 1.0)
+FINAL_FIT = 1.0
+
+Rung = tuple[int, int]
+
+
+def plan_rungs(n_candidates: int, budget: float) -> list[Rung]:
+    """Return, for each rung within a budget, the number of candidates and its index in ``PASSES``.
+
+    Examples
+    --------
+    >>> plan_rungs(22, 14)
+    [(22, 0), (8, 1), (3, 2)]
+    >>> plan_rungs(22, 5)
+    [(8, 0), (3, 1), (2, 2)]
+    """
+    least = COSTS[-1] + FINAL_FIT
+    if budget < least:
+        raise ParameterError(
+            f"budget must be at least {least:g} full fits, one to score and one for the winner; got {budget:g}"
+        )
+    return _rungs(max(n for n in range(1, n_candidates + 1) if total_cost(_rungs(n)) <= budget))
+
+
+def total_cost(rungs: list[Rung]) -> float:
+    """Return the number of full fits that the rungs and the last fit count as."""
+    return sum(size * COSTS[i] for size, i in rungs) + FINAL_FIT
+
+
+def _rungs(n: int) -> list[Rung]:
+    """Return the rungs for n candidates. One that the next would repeat with more passes is left out."""
+    sizes = [min(n, max(FEWEST, math.ceil(n / KEPT**i))) for i in range(len(PASSES))]
+    return [(size, i) for i, size in enumerate(sizes) if [size] != sizes[i + 1 : i + 2]]
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """A trial, and its score in detail."""
+
+    trial: Trial
+    candidate: Candidate
+    score: Score
+
+
+@dataclass(eq=False)
+class Search:
+    """A search and its state.
+
+    Attributes
+    ----------
+    trials : list of Trial
+        Those so far.
+    spent : float
+        Full fits so far.
+    best : Scored or None
+        The best of the current rung, or of the previous one until there is a trial.
+    best_vectors : ndarray or None
+        Its vectors, not yet rescaled.
+    default : Scored or None
+        The last trial of the estimator's own setting.
+    """
+
+    space: SearchSpace
+    criterion: Criterion
+    rungs: list[Rung]
+    progress: ProgressCallback
+    trials: list[Trial] = field(default_factory=list)
+    spent: float = 0.0
+    best: Scored | None = None
+    best_vectors: NDArray[Any] | None = None
+    default: Scored | None = None
+
+    def run(self) -> tuple[Scored, Scored]:
+        """Run all rungs; return the winner and the default of the last."""
+        remaining = list(self.space.candidates)
+        scored: list[Scored] = []
+        for rung, (size, passes) in enumerate(self.rungs, 1):
+            remaining = self._kept(remaining, size)
+            scored = [one for candidate in remaining for one in self._measure(rung, passes, candidate)]
+            ranking = sorted(scored, key=lambda one: -one.score.value)
+            remaining = list(dict.fromkeys(one.candidate for one in ranking))
+        default = next(one for one in scored if self._is_default(one))
+        winner = ranking[0] if is_better(ranking[0].score, default.score) else default
+        return winner, default
+
+    def _is_default(self, one: Scored) -> bool:
+        """Whether a trial is of the estimator's own setting."""
+        trial, space = one.trial, self.space
+        found = (one.candidate, trial.propagation, trial.vector_length)
+        return found == (space.candidates[0], space.propagations[0], space.vector_lengths[0])
+
+    def _kept(self, ranked: list[Candidate], size: int) -> list[Candidate]:
+        """Return the first candidates, the default among them."""
+        kept, default = ranked[:size], self.space.candidates[0]
+        return kept if default in kept else [*kept[:-1], default]
+
+    def _measure(self, rung: int, passes: int, candidate: Candidate) -> list[Scored]:
+        """Fit a candidate and score its vectors for each propagation and length; none if the fit fails."""
+        space, begin = self.space, time.perf_counter()
+        model = space.model(
+            space.settings(candidate, 0.0, None),
+            max_iter=min(PASSES[passes] or space.estimator.max_iter, space.estimator.max_iter),
+            checkpoint=None,
+        )
+        default = Trial(rung, model.max_iter, **vars(candidate), propagation=space.propagations[0],
+                        vector_length=space.vector_lengths[0], score=math.nan, seconds=0.0)  # fmt: skip
+        try:
+            self._fit(model, COSTS[passes], f"rung {rung}/{len(self.rungs)}, {_describe(candidate)}")
+        except BoostneError as error:
+            if candidate == space.candidates[0]:
+                raise
+            self.trials.append(replace(default, seconds=time.perf_counter() - begin, error=str(error)))
+            return []
+        fit_seconds = time.perf_counter() - begin
+        all_lengths = rung == len(self.rungs) and self.criterion.lengths_matter
+        found = []
+        for propagation in space.propagations:
+            vectors = model.embedding_.vectors.copy()
+            if propagation:
+                propagate_in_place(self.criterion.graph, vectors, propagation, steps=1, threads=model.threads)
+            for length in space.vector_lengths[: None if all_lengths else 1]:
+                begin = time.perf_counter()
+                score = self.criterion.score(vectors, length, len(PASSES) - 1 - passes)
+                seconds = fit_seconds + time.perf_counter() - begin
+                trial = replace(
+                    default, propagation=propagation, vector_length=length, score=score.value, seconds=seconds
+                )
+                found.append(Scored(trial, candidate, score))
+                self._record(found[-1], vectors)
+        return found
+
+    def _fit(self, model: BoostNE, cost: float, detail: str) -> None:
+        total = total_cost(self.rungs)
+        best = "" if self.best is None else f"; best {self.best.score.value:.4f}"
+
+        def show(inner: Progress) -> None:
+            done = inner.done if inner.stage == "levels" else 0.0
+            self.progress(Progress("tuning", (self.spent + cost * done) / total, detail + best))
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the last fit warns
+            model.fit(self.criterion.graph, progress=show)
+        self.spent += cost
+
+    def _record(self, one: Scored, vectors: NDArray[Any]) -> None:
+        self.trials.append(one.trial)
+        if self._is_default(one):
+            self.default = one
+        if self.best is None or one.trial.rung > self.best.trial.rung or one.score.value > self.best.score.value:
+            self.best, self.best_vectors = one, vectors
+
+
+def _describe(candidate: Candidate) -> str:
+    return f"window {candidate.window}, {candidate.approximation}, negative {candidate.negative:g}"

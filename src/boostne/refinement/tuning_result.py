@@ -1,0 +1,158 @@
+"""What tuning returns: the embedding, its setting, and all trials."""
+
+import json
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostne.embedding import Embedding
+from boostne.models import BoostNE
+from boostne.models.base import to_json
+
+TABLE_HEADS = ("rung", "passes", "window", "form", "negative", "propagation", "length", "levels", "score", "seconds")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A setting and its score.
+
+    Attributes
+    ----------
+    rung : int
+        From 1, the cheapest, to the last, that of full fits. Scores of different rungs are not comparable.
+    max_iter : int
+        Largest number of passes per level.
+    window, approximation, negative
+        Parameters of :class:`boostne.DeepWalkMatrix`.
+    propagation, vector_length
+        Parameters of :class:`boostne.BoostNE`.
+    score : float
+        NaN if the fit failed.
+    seconds : float
+        Time of the fit, which all trials of one factorization share, and of this score.
+    level_weights : tuple of float, optional
+        The weights that the levels were multiplied by.
+    error : str
+        Why the fit failed, if it did.
+    """
+
+    rung: int
+    max_iter: int
+    window: int
+    approximation: str
+    negative: float
+    propagation: float
+    vector_length: float | None
+    score: float
+    seconds: float
+    level_weights: tuple[float, ...] | None = None
+    error: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes as JSON-serializable values; a score of NaN is None."""
+        weights = None if self.level_weights is None else list(self.level_weights)
+        return {**vars(self), "score": None if math.isnan(self.score) else self.score, "level_weights": weights}
+
+    def cells(self) -> list[str]:
+        """Return the row of this trial in a table."""
+        length = "as is" if self.vector_length is None else f"{self.vector_length:g}"
+        score = "failed" if math.isnan(self.score) else f"{self.score:.4f}"
+        return [
+            *(str(self.rung), str(self.max_iter), str(self.window), self.approximation, f"{self.negative:g}"),
+            *(f"{self.propagation:g}", length, "uniform" if self.level_weights is None else "weighted"),
+            *(score, f"{self.seconds:.1f}"),
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class TuningResult:
+    """The best setting found, its embedding, and all trials.
+
+    Attributes
+    ----------
+    embedding : Embedding
+        The vectors of the winner, its levels multiplied by ``level_weights``, if there are any.
+    model : BoostNE
+        Fitted with ``settings``.
+    settings : dict
+        The winner as parameters of :class:`boostne.BoostNE`.
+    level_weights : ndarray or None
+        Factor of each level, if learned weights were better than uniform ones.
+    best, default : Trial
+        The trial of the winner, and that of the estimator's own setting, in the same rung.
+    trials : tuple of Trial
+        All trials, in order.
+    criterion : str
+        What the scores are.
+    budget, spent : float
+        Full fits that were allowed, and those that were used, including the last one.
+    complete : bool
+        False if the search was interrupted: then ``model`` is not fitted, and ``embedding`` has the vectors of the best
+        trial so far, which may come from fewer passes or, without labels, from the graph without its hidden edges.
+    """
+
+    embedding: Embedding = field(repr=False)
+    model: BoostNE
+    settings: dict[str, Any]
+    level_weights: NDArray[np.float64] | None
+    best: Trial
+    default: Trial
+    trials: tuple[Trial, ...] = field(repr=False)
+    criterion: str
+    budget: float
+    spent: float
+    complete: bool = True
+
+    def table(self, n: int | None = 10) -> str:
+        """Return the best trials of the last rung as a text table, all trials in order if `n` is None."""
+        return "\n".join("  ".join(row).rstrip() for row in _aligned([list(TABLE_HEADS), *self.rows(n)]))
+
+    def rows(self, n: int | None = None) -> list[list[str]]:
+        """Return the cells of the table; see :meth:`table`."""
+        trials = list(self.trials)
+        if n is not None:
+            last = [trial for trial in trials if trial.rung == self.best.rung and not math.isnan(trial.score)]
+            trials = sorted(last, key=lambda trial: -trial.score)[:n]
+        return [trial.cells() for trial in trials]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the vectors as JSON-serializable values."""
+        return {
+            "criterion": self.criterion,
+            "budget": self.budget,
+            "spent": self.spent,
+            "complete": self.complete,
+            "settings": {name: to_json(name, value) for name, value in self.settings.items()},
+            "level_weights": None if self.level_weights is None else self.level_weights.tolist(),
+            "best": self.best.to_dict(),
+            "default": self.default.to_dict(),
+            "trials": [trial.to_dict() for trial in self.trials],
+        }
+
+    def to_json(self) -> str:
+        """Return :meth:`to_dict` as JSON."""
+        return json.dumps(self.to_dict(), indent=2)
+
+
+class TuningInterrupted(KeyboardInterrupt):
+    """Raised by :func:`boostne.tune` if it is interrupted after the first trial.
+
+    It is a :class:`KeyboardInterrupt`, so that a program which does not handle it ends as usual.
+
+    Attributes
+    ----------
+    result : TuningResult
+        The best so far; see :attr:`TuningResult.complete`.
+    """
+
+    def __init__(self, result: TuningResult) -> None:
+        super().__init__(f"tuning was interrupted after {len(result.trials)} trials")
+        self.result = result
+
+
+def _aligned(rows: list[list[str]]) -> list[list[str]]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [[cell.rjust(width) for cell, width in zip(row, widths, strict=True)] for row in rows]
