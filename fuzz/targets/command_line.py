@@ -117,11 +117,12 @@ def _defaults(rng: Random, name: str) -> list[str]:
     """Return options without which a command would take long, or would mostly fail; usually."""
     if rng.random() < 0.05:
         return []
-    small = ["--dimensions", "2"] if name in ("embed", "estimate") else []
+    small = ["--dimensions", "2"] if name in ("embed", "estimate", "tune") else []
     files = ("out.npz", "out.csv", "out.emb", "out.parquet", "out.npy", "out.x", "empty/x.npz")
     output = {
         "embed": ["-o", rng.choice(files)],
         "propagate": ["-o", rng.choice(files)],
+        "tune": ["-o", rng.choice(files), "--budget", rng.choice(("2", "3"))],
         "generate": ["--nodes", rng.choice(("0", "1", "10", "50", "1000000000000000"))],
         "evaluate": ["--repeats", "1"],
     }
@@ -151,9 +152,9 @@ def _option(rng: Random, option: click.Option) -> list[str]:
         return [flag, rng.choice((*choices * 3, "x", ""))]
     if option.name == "memory_limit":
         return [flag, rng.choice(_SIZES)]
-    if option.name in ("format", "method", "variable", "source", "target", "weight"):
+    if option.name.removeprefix("label_") in ("format", "method", "variable", "source", "target", "weight"):
         return [flag, rng.choice(("csv", "edgelist", "mtx", "mat", "0", "1", "2", "source", "weight", *_TEXTS))]
-    if option.name in ("checkpoint", "cache", "ids", "labels", "output"):
+    if option.name in ("checkpoint", "cache", "ids", "labels", "output", "trials"):
         return [flag, rng.choice(("folder", "graph.csv", "labels.txt", "/dev/null/x", *_TEXTS))]
     pool = _NUMBERS if flag in _SLOW else (*_NUMBERS, *_HUGE)
     return [flag, rng.choice((*pool * 2, *_TEXTS))]

@@ -24,7 +24,7 @@ from boostne.graph import Graph
 from boostne.refinement.tuning_criterion import Score
 
 HIDDEN = 0.1  # share of the edges
-FEWEST_HIDDEN = 10
+FEWEST_HIDDEN = 5
 NEIGHBORS = 30  # most similar nodes
 # Hidden edges that are scored in the last rung, the one before, and so on, at most; fewer on large graphs.
 MAX_EDGES = (2500, 1500, 1000)

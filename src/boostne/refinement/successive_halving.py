@@ -16,6 +16,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from boostne.errors import BoostneError, ParameterError
+from boostne.graph import Graph
 from boostne.models import BoostNE
 from boostne.progress import Progress, ProgressCallback
 from boostne.propagation import propagate_in_place
@@ -134,7 +135,10 @@ class Search:
         default = Trial(rung, model.max_iter, **vars(candidate), propagation=space.propagations[0],
                         vector_length=space.vector_lengths[0], score=math.nan, seconds=0.0)  # fmt: skip
         try:
-            self._fit(model, COSTS[passes], f"rung {rung}/{len(self.rungs)}, {_describe(candidate)}")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the last fit warns
+                detail = f"rung {rung}/{len(self.rungs)}, {_describe(candidate)}"
+                self.fit(model, self.criterion.graph, COSTS[passes], detail)
         except BoostneError as error:
             if candidate == space.candidates[0]:
                 raise
@@ -158,17 +162,18 @@ class Search:
                 self._record(found[-1], vectors)
         return found
 
-    def _fit(self, model: BoostNE, cost: float, detail: str) -> None:
-        total = total_cost(self.rungs)
-        best = "" if self.best is None else f"; best {self.best.score.value:.4f}"
+    def fit(self, model: BoostNE, graph: Graph, cost: float, detail: str) -> None:
+        """Fit a model, report progress, and count its cost."""
+        done, total = 0.0, total_cost(self.rungs)
+        if self.best is not None:
+            detail += f"; best {self.best.score.value:.4f}"
 
         def show(inner: Progress) -> None:
-            done = inner.done if inner.stage == "levels" else 0.0
-            self.progress(Progress("tuning", (self.spent + cost * done) / total, detail + best))
+            nonlocal done
+            done = max(done, inner.done if inner.stage == "levels" else 0.0)
+            self.progress(Progress("tuning", (self.spent + cost * done) / total, detail))
 
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the last fit warns
-            model.fit(self.criterion.graph, progress=show)
+        model.fit(graph, progress=show)
         self.spent += cost
 
     def _record(self, one: Scored, vectors: NDArray[Any]) -> None:

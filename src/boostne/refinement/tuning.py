@@ -13,12 +13,12 @@ from boostne.errors import GraphError, ParameterError
 from boostne.graph import Graph
 from boostne.interop import as_graph
 from boostne.models import BoostNE
-from boostne.progress import Progress, ProgressCallback, silent
+from boostne.progress import ProgressCallback, silent
 from boostne.refinement.label_criterion import LabelCriterion
 from boostne.refinement.level_weights import LevelWeights
 from boostne.refinement.link_criterion import LinkCriterion
 from boostne.refinement.search_space import search_space
-from boostne.refinement.successive_halving import FINAL_FIT, Scored, Search, plan_rungs, total_cost
+from boostne.refinement.successive_halving import FINAL_FIT, Scored, Search, plan_rungs
 from boostne.refinement.tuning_criterion import Criterion
 from boostne.refinement.tuning_result import Trial, TuningInterrupted, TuningResult
 from boostne.validation import check_number, seed_from
@@ -103,7 +103,8 @@ def tune(
     search = Search(settings, criterion, rungs, progress)
     try:
         winner, default = search.run()
-        model = _fit_winner(search, winner, network)
+        model = settings.model(_settings(search, winner))
+        search.fit(model, network, FINAL_FIT, "full fit of the best setting")
         weights = None if labels is None else _level_weights(model, labels, C, folds, seed)
     except KeyboardInterrupt as interrupt:
         if search.best is None or search.best_vectors is None or search.default is None:
@@ -128,20 +129,6 @@ def _check_estimator(estimator: Any, threads: int | None) -> BoostNE:
         raise ParameterError(f"estimator must be a BoostNE, got {estimator!r}; other methods work with GridSearchCV")
     base: BoostNE = BoostNE() if estimator is None else clone(estimator, safe=False)
     return base if threads is None else base.set_params(threads=threads)
-
-
-def _fit_winner(search: Search, winner: Scored, graph: Graph) -> BoostNE:
-    total = total_cost(search.rungs)
-    detail = f"full fit of the best setting; score {winner.score.value:.4f}"
-
-    def show(inner: Progress) -> None:
-        done = inner.done if inner.stage == "levels" else 0.0
-        search.progress(Progress("tuning", (search.spent + FINAL_FIT * done) / total, detail))
-
-    model = search.space.model(_settings(search, winner))
-    model.fit(graph, progress=show)
-    search.spent += FINAL_FIT
-    return model
 
 
 def _settings(search: Search, one: Scored) -> dict[str, Any]:
