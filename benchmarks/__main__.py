@@ -14,6 +14,7 @@ NAMES = (
     "default_setting",
     "scoring",
     "level_weights",
+    "tuning",
     "propagation",
     "push",
     "memory",

@@ -2,14 +2,16 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.metrics import f1_score, roc_auc_score
+from sklearn.metrics import f1_score
 
 from boostne import BoostNE, DeepWalkMatrix, Graph, TuningInterrupted, load_dataset, planted_partition, tune
 from boostne.cli.program import run
@@ -19,7 +21,7 @@ from boostne.io import read_embedding
 from boostne.label_ranking import top_k
 from boostne.refinement import label_criterion, link_criterion
 from boostne.refinement.label_criterion import LabelCriterion
-from boostne.refinement.link_criterion import LinkCriterion, matched_non_edges, placements
+from boostne.refinement.link_criterion import LinkCriterion, unconnected
 from boostne.refinement.search_space import SPACE, Candidate, search_space
 from boostne.refinement.successive_halving import plan_rungs, total_cost
 from boostne.refinement.tuning_criterion import Score, is_better
@@ -284,9 +286,10 @@ def test_labels_find_what_no_default_can():
 
 def test_a_difference_within_chance_is_not_better():
     default = Score(np.array([1.0, 0, 1, 0]) / 4)
-    assert not is_better(default, default)
-    assert not is_better(Score(np.array([1.0, 1, 0, 0]) / 4), default)
-    assert is_better(Score(np.ones(4) / 4), default)
+    assert not is_better(default, default, 1.0)
+    assert not is_better(Score(np.array([1.0, 1, 0, 0]) / 4), default, 1.0)
+    assert is_better(Score(np.ones(4) / 4), default, 1.9)
+    assert not is_better(Score(np.ones(4) / 4), default, 2.0)
 
 
 @pytest.mark.parametrize(
@@ -313,57 +316,71 @@ def test_invalid_parameters(data, name, value):
 # ---- hidden edges
 
 
-def test_link_criterion_counts_links_of_similar_nodes(monkeypatch, data):
-    monkeypatch.setattr(link_criterion, "NEIGHBORS", 7)
-    monkeypatch.setattr(link_criterion, "BLOCK_SIMILARITIES", 1000)
-    criterion = LinkCriterion(data.graph, 0, 2)
+def test_link_criterion_compares_cosines_at_one_node(data):
+    criterion = LinkCriterion(data.graph, 0)
     vectors = SMALL.fit(criterion.graph).embedding_.vectors
-    A = criterion.graph.adjacency.toarray() > 0
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    cosines = unit @ unit.T
-    np.fill_diagonal(cosines, -2)
-    similar = np.argsort(-cosines, axis=1)[:, :7]
-    edges, others = criterion._pairs[0]
-    counts = [A[similar[u], v].sum() + A[similar[v], u].sum() for u, v in np.concatenate([edges, others])]
-    truth = np.repeat([True, False], [len(edges), len(others)])
-    assert criterion.score(vectors, None, 0).value == pytest.approx(roc_auc_score(truth, counts))
+    won = [
+        [(unit[u] @ unit[v] > unit[u] @ unit[w]) for u, v, w in zip(*nodes, strict=True)]
+        for nodes in criterion._comparisons
+    ]
+    found = criterion.score(vectors, None, 0)
+    assert found.value == pytest.approx(np.mean(won))
+    assert np.allclose(found.parts * len(found.parts), np.mean(won, axis=0))
+    assert found.value > 0.6
+
+
+def test_vectors_without_information_score_one_half(data):
+    criterion = LinkCriterion(data.graph, 0)
+    assert criterion.score(np.ones((200, 3)), None, 0).value == pytest.approx(0.5)
+    assert criterion.score(np.zeros((200, 3)), None, 0).value == pytest.approx(0.5)
+
+
+def test_lower_rungs_compare_fewer_edges(monkeypatch, data):
+    monkeypatch.setattr(link_criterion, "MAX_EDGES", (60, 30, 20))
+    criterion = LinkCriterion(data.graph, 0)
+    vectors = SMALL.fit(criterion.graph).embedding_.vectors
+    whole, *fewer = (criterion.score(vectors, None, rung).parts * n for rung, n in enumerate((60, 30, 20)))
+    assert len(whole) == 60
+    for part in fewer:
+        assert np.allclose(part, whole[: len(part)])
 
 
 def test_hidden_edges_are_not_in_the_training_graph(data):
-    criterion = LinkCriterion(data.graph, 0, 1)
+    criterion = LinkCriterion(data.graph, 0)
     whole, training = (graph.adjacency.toarray() > 0 for graph in (data.graph, criterion.graph))
-    edges, others = criterion._pairs[0]
-    assert len(edges) == round(0.1 * data.graph.n_edges) == len(others)
-    assert whole[tuple(edges.T)].all()
-    assert not training[tuple(edges.T)].any()
-    assert not whole[tuple(others.T)].any()
-    assert (others[:, 0] != others[:, 1]).all()
+    assert len(criterion._comparisons) == 2
+    for nodes, neighbors, others in criterion._comparisons:
+        assert len(nodes) == round(0.1 * data.graph.n_edges)
+        assert whole[nodes, neighbors].all()
+        assert not training[nodes, neighbors].any()
+        assert not whole[nodes, others].any()
+        assert (nodes != others).all()
     assert criterion.graph.n_components == data.graph.n_components
 
 
-def test_non_edges_have_matching_degrees():
+def test_nodes_that_are_not_connected_have_matching_degrees():
     graph = planted_partition(2000, communities=5, mean_degree=12).graph
-    rng = np.random.default_rng(0)
     matrix = graph.adjacency.tocoo()
-    edges, others = matched_non_edges(graph, np.column_stack([matrix.row, matrix.col])[::7].astype(np.int64), rng)
+    pairs = np.column_stack([matrix.row, matrix.col])[::7].astype(np.int64)
+    drawn = unconnected(graph, pairs, np.random.default_rng(0))
     degrees = np.diff(graph.adjacency.indptr)
-    assert (np.isin(others[:, 0], edges) & ((others[:, :1] == edges).any(axis=1))).all()
-    assert degrees[others].mean() == pytest.approx(degrees[edges].mean(), rel=0.1)
+    assert (drawn >= 0).all()
+    assert np.corrcoef(degrees[drawn], degrees[pairs[:, 1]])[0, 1] > 0.9
+    assert degrees[drawn].mean() == pytest.approx(degrees[pairs[:, 1]].mean(), rel=0.1)
 
 
-def test_non_edges_of_a_node_connected_to_all_are_left_out():
+def test_a_node_connected_with_all_others_counts_one_half():
     wheel = [(0, i) for i in range(1, 40)] + [(i, i % 39 + 1) for i in range(1, 40)]
     graph = Graph.from_edges(*zip(*wheel, strict=True))
-    edges, others = matched_non_edges(graph, np.array([[0, 1], [1, 2]] * 20), np.random.default_rng(0))
-    assert 0 < len(edges) == len(others) < 40
-    assert not (graph.adjacency.toarray()[tuple(others.T)] > 0).any()
-
-
-def test_placements_are_shares_of_lower_values():
-    rng = np.random.default_rng(0)
-    high, low = rng.integers(5, size=30).astype(float), rng.integers(5, size=40).astype(float)
-    expected = [np.mean((value > low) + (value == low) / 2) for value in high]
-    assert np.allclose(placements(high, low), expected)
+    drawn = unconnected(graph, np.array([[0, 1], [1, 2]]), np.random.default_rng(0))
+    assert drawn[0] == -1
+    assert drawn[1] > 3
+    criterion = LinkCriterion(graph, 0)
+    nodes, _, others = (np.concatenate(ends) for ends in zip(*criterion._comparisons, strict=True))
+    assert ((nodes == 0) == (others < 0)).all()
+    score = criterion.score(np.random.default_rng(0).random((40, 3)), None, 0)
+    assert np.isin(score.parts * len(score.parts), [0, 0.25, 0.5, 0.75, 1]).all()
 
 
 @pytest.mark.parametrize(
@@ -461,6 +478,19 @@ def test_an_interrupted_command_writes_the_best_so_far(tmp_path, files, criterio
     assert len(json.loads((tmp_path / "trials.json").read_text())["trials"]) == 3
 
 
+# ---- the documentation
+
+
+def test_example_of_grid_search():
+    page = Path(__file__).parents[1] / "docs" / "tuning.md"
+    (example,) = re.findall(r"```python\n(from functools.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    names = {}
+    exec(compile(example, str(page), "exec"), names)
+    assert set(names["search"].best_params_) == {"functiontransformer__kw_args", "logisticregression__C"}
+    assert names["embed"].cache_info().misses == 4
+    assert len(names["search"].predict(names["nodes"][:3])) == 3
+
+
 # ---- the command
 
 
@@ -479,7 +509,7 @@ def test_command(tmp_path, monkeypatch, capsys):
     for word in ("rung", "best ", "Micro-F1; default setting", "a.npz"):
         assert word in out
     assert run(["tune", "karate", "-o", "b.csv", *options.split(), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["criterion"] == "AUC of hidden edges"
+    assert json.loads(capsys.readouterr().out)["criterion"] == "hidden edges ranked first"
 
 
 def test_options_of_both_files(tmp_path, monkeypatch, capsys):

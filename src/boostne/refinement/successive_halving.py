@@ -110,8 +110,8 @@ class Search:
             ranking = sorted(scored, key=lambda one: -one.score.value)
             remaining = list(dict.fromkeys(one.candidate for one in ranking))
         default = next(one for one in scored if self._is_default(one))
-        winner = ranking[0] if is_better(ranking[0].score, default.score) else default
-        return winner, default
+        better = is_better(ranking[0].score, default.score, self.criterion.margin)
+        return ranking[0] if better else default, default
 
     def _is_default(self, one: Scored) -> bool:
         """Whether a trial is of the estimator's own setting."""

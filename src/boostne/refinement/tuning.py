@@ -43,7 +43,7 @@ def tune(
     With labels, settings are compared by the cross-validated Micro-F1 of the labeled nodes, and level weights are
     learned for the best. Without, a tenth of the edges is hidden, and settings are compared by how well they tell the
     hidden edges from other pairs of nodes; see docs/tuning.md. The default setting takes part, and is kept unless
-    another one is better by more than a standard error.
+    another one is better by more than one standard error, or two without labels.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def tune(
     seed = seed_from(random_state)
     criterion: Criterion
     if labels is None:
-        criterion = LinkCriterion(network, seed, base.threads)
+        criterion = LinkCriterion(network, seed)
     else:
         criterion = LabelCriterion(network, labels, C, folds, seed, base.threads)
     search = Search(settings, criterion, rungs, progress)

@@ -21,10 +21,10 @@ class Score:
         return float(self.parts.sum())
 
 
-def is_better(candidate: Score, default: Score) -> bool:
-    """Whether a score is higher by more than a standard error of the difference."""
+def is_better(candidate: Score, default: Score, margin: float) -> bool:
+    """Whether a score is higher by more than ``margin`` standard errors of the difference."""
     gains = candidate.parts - default.parts
-    return bool(gains.sum() > np.sqrt(len(gains)) * gains.std())
+    return bool(gains.sum() > margin * np.sqrt(len(gains)) * gains.std())
 
 
 class Criterion(Protocol):
@@ -37,11 +37,14 @@ class Criterion(Protocol):
         The graph to embed.
     lengths_matter : bool
         Whether scores depend on the lengths of the vectors.
+    margin : float
+        Standard errors by which a setting must be better than the default.
     """
 
     name: str
     graph: Graph
     lengths_matter: bool
+    margin: float
 
     def score(self, vectors: NDArray[Any], length: float | None, rung: int) -> Score:
         """Score the vectors of the graph's nodes, rescaled to a mean length, for a rung counted from the last, 0."""
