@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -55,7 +56,14 @@ def test_what_auto_stands_for_is_not_a_second_candidate(data):
     space = search_space(BoostNE(window=5), data.graph, None)
     assert space.candidates[0] == Candidate(5, "auto", 1.0)
     assert Candidate(5, "exact", 1.0) not in space.candidates
-    assert Candidate(5, "exact", 0.5) in space.candidates
+    assert Candidate(1, "exact", 1.0) in space.candidates
+    assert space.negatives == (1.0, 0.5, 2.0)
+
+
+def test_negative_of_the_estimator_is_kept_for_all_windows(data):
+    space = search_space(BoostNE(connectivity=DeepWalkMatrix(negative=3)), data.graph, None)
+    assert {candidate.negative for candidate in space.candidates} == {3.0}
+    assert space.negatives == (3.0, 1.0, 0.5, 2.0)
 
 
 def test_spectral_needs_more_nodes_than_eigenpairs_and_longer_walks(data):
@@ -99,21 +107,24 @@ def test_other_estimators_and_matrices_are_rejected(data):
 # ---- the budget
 
 
-def test_rungs_stay_within_the_budget_and_use_it():
-    for n in range(1, 30):
+@pytest.mark.parametrize("negatives", [1, 2, 3])
+def test_rungs_stay_within_the_budget_and_use_it(negatives):
+    for n in range(1, 20):
         for budget in np.arange(2, 16, 0.25):
-            rungs = plan_rungs(n, budget)
+            rungs = plan_rungs(n, negatives, budget)
             assert total_cost(rungs) <= budget
-            assert rungs[-1][1] == 2
-            sizes = [size for size, _ in rungs]
-            assert sizes == sorted(sizes, reverse=True)
-            assert len(set(sizes)) == len(sizes)
-            assert sizes[0] == n or total_cost(plan_rungs(n, 100)) > budget
+            assert rungs[-1].passes == 2
+            assert [rung.passes for rung in rungs] == sorted({rung.passes for rung in rungs})
+            assert all(later.kept < earlier.size for earlier, later in pairwise(rungs))
+            if total_cost(plan_rungs(n, negatives, 100)) <= budget:
+                assert max(rung.negatives for rung in rungs) == negatives
+                assert rungs[0].kept == n
 
 
 def test_the_default_budget_suffices_for_the_default_space():
     space = search_space(BoostNE(window=7), planted_partition(300, communities=5).graph, None)
-    assert plan_rungs(len(space.candidates), 14)[0][0] >= len(space.candidates) - 1
+    rungs = plan_rungs(len(space.candidates), len(space.negatives), 11)
+    assert [(rung.kept, rung.negatives) for rung in rungs] == [(9, 1), (3, 3), (3, 1)]
 
 
 @pytest.mark.parametrize("budget", [1, 1.9, 0])
@@ -128,7 +139,7 @@ def test_a_budget_that_is_no_number(data, budget):
         tune(data.graph, budget=budget)
 
 
-@pytest.mark.parametrize("budget", [2, 3, 5])
+@pytest.mark.parametrize("budget", [2, 3, 5, 11])
 def test_fits_are_counted(monkeypatch, data, budget):
     passes = []
     fit = BoostNE.fit

@@ -29,8 +29,8 @@ _fixed = options_of("boostne.models:BoostNE")
 
 TUNING_OPTIONS = (
     _parameter("--budget", float,
-               "Number of full fits; those with fewer passes count as a quarter or half. At least 2; 14 suffices for "
-               "all candidates."),
+               "Number of full fits; those with fewer passes count as a quarter or half. At least 2; 11 suffices for "
+               "all settings."),
     _parameter("-C", float, "With labels: inverse regularization strength of the classifier.", name="C"),
     _parameter("--folds", int, "With labels: number of folds of the cross-validation."),
 )  # fmt: skip

@@ -14,7 +14,7 @@ from boostne.models.boostne import PROPAGATION, VECTOR_LENGTH
 from boostne.propagation import check_weight
 from boostne.validation import check_choice, check_integer, check_number
 
-# Most promising first: a small budget leaves out those at the end.
+# Most promising first: a small budget leaves out windows and forms at the end.
 SPACE: dict[str, tuple[Any, ...]] = {
     "window": (5, 1, 10, 2, 15),
     "approximation": ("exact", "spectral"),
@@ -46,16 +46,22 @@ class SearchSpace:
     matrix : DeepWalkMatrix
         The matrix of the estimator, with the parameters that are not searched.
     candidates : tuple of Candidate
-        The first is that of the estimator itself, the default.
-    propagations, vector_lengths : tuple
-        Likewise.
+        Windows and forms, with the estimator's number of negative samples. The first is that of the estimator itself,
+        the default.
+    negatives, propagations, vector_lengths : tuple
+        Values to combine them with; the first is that of the estimator.
     """
 
     estimator: BoostNE
     matrix: DeepWalkMatrix
     candidates: tuple[Candidate, ...]
+    negatives: tuple[float, ...]
     propagations: tuple[float, ...]
     vector_lengths: tuple[float | None, ...]
+
+    def negatives_of(self, candidate: Candidate) -> tuple[float, ...]:
+        """Return the values of negative to combine a candidate with, its own first."""
+        return _distinct(candidate.negative, self.negatives)
 
     def settings(self, candidate: Candidate, propagation: float, vector_length: float | None) -> dict[str, Any]:
         """Return a setting as parameters of BoostNE."""
@@ -96,8 +102,7 @@ def search_space(estimator: BoostNE, graph: Graph, values: Mapping[str, Iterable
     own = Candidate(matrix.window_for(graph), matrix.approximation, float(matrix.negative))
     same = Candidate(own.window, _form(matrix, graph), own.negative)
     others = [
-        Candidate(window, form, negative)
-        for negative in chosen["negative"]
+        Candidate(window, form, own.negative)
         for window in chosen["window"]
         for form in _forms(graph, matrix, chosen["approximation"])
         if form != "spectral" or window >= SHORTEST_SPECTRAL_WINDOW
@@ -108,6 +113,7 @@ def search_space(estimator: BoostNE, graph: Graph, values: Mapping[str, Iterable
         estimator,
         matrix,
         (own, *(candidate for candidate in dict.fromkeys(others) if candidate not in (own, same))),
+        _distinct(own.negative, chosen["negative"]),
         _distinct(propagation, chosen["propagation"]),
         _distinct(length, chosen["vector_length"]),
     )

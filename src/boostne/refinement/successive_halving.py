@@ -1,8 +1,9 @@
 """Successive halving: many candidates with few passes, the better ones again with more.
 
-A candidate is a set of parameters that needs its own factorization. The candidates are compared in up to three rungs,
-each with more passes per level; the better third of a rung enters the next. One factorization serves all propagation
-weights and, in the last rung, all lengths of the vectors. The default setting takes part in every rung.
+A candidate is a set of parameters that needs its own factorization. The windows and forms of X are compared in up to
+three rungs, each with more passes per level; the better third of a rung enters the next. The second rung also varies
+the number of negative samples. One factorization serves all propagation weights and, in the last rung, all lengths of
+the vectors. The default setting takes part in every rung.
 
 K. Jamieson, A. Talwalkar: "Non-stochastic Best Arm Identification and Hyperparameter Optimization", AISTATS 2016.
 """
@@ -11,7 +12,7 @@ import math
 import time
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
@@ -31,36 +32,57 @@ PASSES = (3, 6, None)
 COSTS = (0.25, 0.5, 1.0)
 FINAL_FIT = 1.0
 
-Rung = tuple[int, int]
+
+class Rung(NamedTuple):
+    """How many candidates of the previous rung are kept, values of negative for each, and the index in ``PASSES``."""
+
+    kept: int
+    negatives: int
+    passes: int
+
+    @property
+    def size(self) -> int:
+        """Number of fits."""
+        return self.kept * self.negatives
 
 
-def plan_rungs(n_candidates: int, budget: float) -> list[Rung]:
-    """Return, for each rung within a budget, the number of candidates and its index in ``PASSES``.
+def plan_rungs(n_candidates: int, n_negatives: int, budget: float) -> list[Rung]:
+    """Return the rungs within a budget. If it is small, first values of negative are left out, then candidates.
 
     Examples
     --------
-    >>> plan_rungs(22, 14)
-    [(22, 0), (8, 1), (3, 2)]
-    >>> plan_rungs(22, 5)
-    [(8, 0), (3, 1), (2, 2)]
+    >>> [rung.size for rung in plan_rungs(8, 3, 11)]
+    [8, 9, 3]
+    >>> [rung.size for rung in plan_rungs(8, 3, 7)]
+    [8, 3, 2]
     """
     least = COSTS[-1] + FINAL_FIT
     if budget < least:
         raise ParameterError(
             f"budget must be at least {least:g} full fits, one to score and one for the winner; got {budget:g}"
         )
-    return _rungs(max(n for n in range(1, n_candidates + 1) if total_cost(_rungs(n)) <= budget))
+    plans = [_rungs(n_candidates, m) for m in range(n_negatives, 0, -1)]
+    plans += [_rungs(n, 1) for n in range(n_candidates - 1, 0, -1)]
+    return next(rungs for rungs in plans if total_cost(rungs) <= budget)
 
 
 def total_cost(rungs: list[Rung]) -> float:
     """Return the number of full fits that the rungs and the last fit count as."""
-    return sum(size * COSTS[i] for size, i in rungs) + FINAL_FIT
+    return sum(rung.size * COSTS[rung.passes] for rung in rungs) + FINAL_FIT
 
 
-def _rungs(n: int) -> list[Rung]:
-    """Return the rungs for n candidates. One that the next would repeat with more passes is left out."""
-    sizes = [min(n, max(FEWEST, math.ceil(n / KEPT**i))) for i in range(len(PASSES))]
-    return [(size, i) for i, size in enumerate(sizes) if [size] != sizes[i + 1 : i + 2]]
+def _rungs(n: int, m: int) -> list[Rung]:
+    """Return the rungs for n candidates and m values of negative, without those that would drop no candidate."""
+    kept = _share(n)
+    last = _share(kept * m)
+    first = [Rung(n, 1, 0)] if kept < n else []
+    if last < kept * m:
+        return [*first, Rung(kept, m, 1), Rung(last, 1, 2)]
+    return [*first, Rung(kept, m, 2)]
+
+
+def _share(n: int) -> int:
+    return min(n, max(FEWEST, math.ceil(n / KEPT)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +126,13 @@ class Search:
         """Run all rungs; return the winner and the default of the last."""
         remaining = list(self.space.candidates)
         scored: list[Scored] = []
-        for rung, (size, passes) in enumerate(self.rungs, 1):
-            remaining = self._kept(remaining, size)
-            scored = [one for candidate in remaining for one in self._measure(rung, passes, candidate)]
+        for number, rung in enumerate(self.rungs, 1):
+            remaining = [
+                replace(candidate, negative=negative)
+                for candidate in self._kept(remaining, rung.kept)
+                for negative in self.space.negatives_of(candidate)[: rung.negatives]
+            ]
+            scored = [one for candidate in remaining for one in self._measure(number, rung.passes, candidate)]
             ranking = sorted(scored, key=lambda one: -one.score.value)
             remaining = list(dict.fromkeys(one.candidate for one in ranking))
         default = next(one for one in scored if self._is_default(one))

@@ -30,7 +30,7 @@ def tune(
     labels: Any = None,
     *,
     estimator: BoostNE | None = None,
-    budget: float = 14,
+    budget: float = 11,
     space: Mapping[str, Iterable[Any]] | None = None,
     C: float = 1.0,
     folds: int = 3,
@@ -54,9 +54,9 @@ def tune(
     estimator : BoostNE, optional
         The parameters that are not searched, such as ``dimensions``; its own setting is the default. By default
         ``BoostNE()``.
-    budget : float, default=14
+    budget : float, default=11
         Number of full fits; those with fewer passes count as a quarter or half. One is for the winner. If it does not
-        suffice for all candidates, the least promising are left out. 14 suffices for the default space.
+        suffice for all settings, the least promising are left out. 11 suffices for the default space.
     space : mapping from str to sequence, optional
         Values to compare of "window", "approximation", "negative", "propagation" or "vector_length", instead of the
         default ones.
@@ -93,7 +93,7 @@ def tune(
     network = _check_graph(graph)
     base = _check_estimator(estimator, threads)
     settings = search_space(base, network, space)
-    rungs = plan_rungs(len(settings.candidates), check_number("budget", budget, 0))
+    rungs = plan_rungs(len(settings.candidates), len(settings.negatives), check_number("budget", budget, 0))
     seed = seed_from(random_state)
     criterion: Criterion
     if labels is None:
