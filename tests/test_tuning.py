@@ -27,6 +27,7 @@ from boostne.refinement.search_space import SPACE, Candidate, search_space
 from boostne.refinement.successive_halving import plan_rungs, total_cost
 from boostne.refinement.tuning_criterion import Score, is_better
 from boostne.vector_lengths import rescale_in_place
+from boostne.visualization import write_tuning_report
 
 SMALL = BoostNE(8, levels=2)
 FEW = {"window": [1, 3], "negative": [1], "propagation": [0, 0.6], "vector_length": [2.5]}
@@ -521,6 +522,19 @@ def test_command(tmp_path, monkeypatch, capsys):
         assert word in out
     assert run(["tune", "karate", "-o", "b.csv", *options.split(), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["criterion"] == "hidden edges ranked first"
+
+
+def test_report(tmp_path, monkeypatch, result):
+    pytest.importorskip("plotly")
+    monkeypatch.chdir(tmp_path)
+    write_tuning_report(tmp_path / "page.html", "<graph>", result)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Tuning of &lt;graph&gt;" in page
+    assert page.count("<tr>") == 2 + len(result.rows(20)) + len(result.trials)
+    assert f"{result.best.score:.4f}" in page
+    options = "-o a.npz --report a.html --budget 2 --dimensions 8 --levels 2 --quiet"
+    assert run(["tune", "karate", "karate", *options.split()]) == 0
+    assert "Tuning of karate" in (tmp_path / "a.html").read_text(encoding="utf-8")
 
 
 def test_options_of_both_files(tmp_path, monkeypatch, capsys):

@@ -74,25 +74,20 @@ FIXED_OPTIONS = (
     "-o", "--output", metavar="FILE", required=True, help="File to write: .npz, .npy, .parquet, .csv, .emb or .txt."
 )
 @click.option("--trials", metavar="FILE", help="Write the winner and all trials as JSON.")
+@click.option("--report", "page", metavar="FILE", help="Write an HTML page with the winner and all trials.")
 @to_undirected_option
 @json_option
 @quiet_option
 @debug_option
 @click.pass_context
-def tune(
-    ctx: click.Context, /, graph: str, labels: str | None, output: str, trials: str | None, as_json: bool, **_: Any
-) -> None:
+def tune(ctx: click.Context, /, graph: str, labels: str | None, output: str, as_json: bool, **_: Any) -> None:
     """Run ``boostne tune``."""
-    from boostne.io.embeddings import known_suffix
     from boostne.models import BoostNE
     from boostne.refinement import TuningInterrupted
     from boostne.refinement import tune as search
 
-    known_suffix(Path(output))
     inputs = [graph] if labels is None else [graph, labels]
-    check_output(output, inputs)
-    if trials is not None:
-        check_output(trials, [*inputs, output])
+    _check_outputs(ctx, inputs)
     session = session_of(ctx)
     session.saved = "nothing was written"
     with session.screen.progress() as progress:
@@ -105,12 +100,12 @@ def tune(
         try:
             result = search(network, truth, estimator=BoostNE(**fixed), progress=progress, **options)
         except TuningInterrupted as interrupt:
-            _write(interrupt.result, output, trials)
+            _write(ctx, interrupt.result)
             session.saved = f"the best of {len(interrupt.result.trials)} trials was written to {output}"
             # The cause has the number of the signal, which determines the exit code.
             raise (interrupt.__cause__ or interrupt) from None
         progress(Progress("writing", 0, output))
-        _write(result, output, trials)
+        _write(ctx, result)
     session.saved = ""
     if as_json:
         click.echo(result.to_json())
@@ -118,14 +113,33 @@ def tune(
         _print(result, output)
 
 
-def _write(result: "TuningResult", output: str, trials: str | None) -> None:
+def _check_outputs(ctx: click.Context, inputs: list[str]) -> None:
+    """Check that all files can be written, before the search."""
+    from boostne.io.embeddings import known_suffix
+
+    known_suffix(Path(ctx.params["output"]))
+    used = list(inputs)
+    for path in filter(None, (ctx.params[name] for name in ("output", "trials", "page"))):
+        check_output(path, used)
+        used.append(path)
+    if ctx.params["page"] is not None:
+        from boostne.visualization.extras import require_extras
+
+        require_extras()
+
+
+def _write(ctx: click.Context, result: "TuningResult") -> None:
     from boostne.io import write_embedding
     from boostne.io.atomic import atomic_path
 
-    write_embedding(result.embedding, output)
-    if trials is not None:
-        with atomic_path(trials) as temporary:
+    write_embedding(result.embedding, ctx.params["output"])
+    if ctx.params["trials"] is not None:
+        with atomic_path(ctx.params["trials"]) as temporary:
             temporary.write_text(result.to_json() + "\n", encoding="utf-8")
+    if ctx.params["page"] is not None:
+        from boostne.visualization import write_tuning_report
+
+        write_tuning_report(Path(ctx.params["page"]), Path(ctx.params["graph"]).name, result)
 
 
 def _print(result: "TuningResult", output: str) -> None:
