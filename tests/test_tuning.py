@@ -14,7 +14,16 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
-from boostne import BoostNE, DeepWalkMatrix, Graph, TuningInterrupted, load_dataset, planted_partition, tune
+from boostne import (
+    BoostNE,
+    DeepWalkMatrix,
+    Graph,
+    LevelWeights,
+    TuningInterrupted,
+    load_dataset,
+    planted_partition,
+    tune,
+)
 from boostne.cli.program import run
 from boostne.errors import GraphError, MemoryLimitError, ParameterError
 from boostne.evaluation.classification import one_vs_rest
@@ -277,6 +286,29 @@ def test_folds_share_each_class_evenly_and_rungs_have_fewer_nodes(monkeypatch, d
         assert np.array_equal(sum(fold.astype(int) for fold in sample.folds), np.ones(len(sample.rows)))
         counts = np.array([sample.indicator[fold].sum(axis=0) for fold in sample.folds])
         assert np.ptp(counts, axis=0).max() <= 1
+
+
+def test_learned_level_weights_multiply_the_levels(monkeypatch, data):
+    def learn(self, X, y):
+        self.weights_, self.levels_, self.n_features_in_ = np.array([2.0, 0.5]), X.levels, X.dimensions
+        return self
+
+    monkeypatch.setattr(LevelWeights, "fit", learn)
+    result = tune(data.graph, data.labels, estimator=SMALL, space=FEW, budget=3)
+    assert result.level_weights.tolist() == [2.0, 0.5]
+    assert np.array_equal(result.embedding.vectors, result.model.embedding_.vectors * np.float32([2] * 4 + [0.5] * 4))
+    assert result.best == result.trials[-1]
+    assert result.best.level_weights == (2.0, 0.5)
+    assert json.loads(result.to_json())["best"]["level_weights"] == [2.0, 0.5]
+    single = tune(data.graph, data.labels, estimator=BoostNE(8, levels=1), space=FEW, budget=3)
+    assert single.level_weights is None
+
+
+def test_labels_without_a_node_are_reported_once(data):
+    labels = {node: data.labels[node][0] for node in data.labels.nodes.tolist()} | {-1: "absent"}
+    with pytest.warns(UserWarning, match="1 of 201 labeled nodes have no vector") as seen:
+        tune(data.graph, labels, estimator=SMALL, space=FEW, budget=3)
+    assert len(seen) == 1
 
 
 def test_multilabel_graphs_with_rare_labels(data):

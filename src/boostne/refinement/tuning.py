@@ -1,10 +1,10 @@
 """tune: the parameters of BoostNE that suit a graph."""
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
@@ -105,13 +105,13 @@ def tune(
         winner, default = search.run()
         model = settings.model(_settings(search, winner))
         search.fit(model, network, FINAL_FIT, "full fit of the best setting")
-        weights = None if labels is None else _level_weights(model, labels, C, folds, seed)
+        weighting = None if labels is None else _level_weights(model, labels, C, folds, seed)
+        return _result(search, winner, default, model, weighting, float(budget))
     except KeyboardInterrupt as interrupt:
         if search.best is None or search.best_vectors is None or search.default is None:
             raise
         found = _best_so_far(search, search.best, search.best_vectors, search.default.trial, float(budget))
         raise TuningInterrupted(found) from interrupt
-    return _result(search, winner, default, model, weights, float(budget))
 
 
 def _check_graph(graph: Any) -> Graph:
@@ -135,31 +135,31 @@ def _settings(search: Search, one: Scored) -> dict[str, Any]:
     return search.space.settings(one.candidate, one.trial.propagation, one.trial.vector_length)
 
 
-def _level_weights(model: BoostNE, labels: Any, C: float, folds: int, seed: int) -> NDArray[np.float64] | None:
+def _level_weights(model: BoostNE, labels: Any, C: float, folds: int, seed: int) -> LevelWeights | None:
     """Return the learned weights, or None if uniform ones are as good."""
     if model.levels == 1:
         return None
     weighting = LevelWeights(C, folds=folds, random_state=seed, threads=model.threads)
-    weights = weighting.fit(model.embedding_, labels).weights_
-    return None if (weights == 1).all() else weights
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # labels without a node were reported before
+        weighting.fit(model.embedding_, labels)
+    return None if (weighting.weights_ == 1).all() else weighting
 
 
 def _result(
-    search: Search, winner: Scored, default: Scored, model: BoostNE, weights: NDArray[np.float64] | None, budget: float
+    search: Search, winner: Scored, default: Scored, model: BoostNE, weighting: LevelWeights | None, budget: float
 ) -> TuningResult:
     embedding, best = model.embedding_, winner.trial
-    if weights is not None:
-        factors = np.repeat(weights, embedding.levels)
-        weighted = np.multiply(embedding.vectors, factors, dtype=embedding.vectors.dtype)
-        embedding = Embedding(embedding.nodes, weighted, embedding.levels)
+    if weighting is not None:
+        embedding = weighting.transform(embedding)
         score = search.criterion.score(embedding.vectors, None, 0).value
-        best = replace(best, score=score, level_weights=tuple(weights.tolist()))
+        best = replace(best, score=score, level_weights=tuple(weighting.weights_.tolist()))
         search.trials.append(best)
     return TuningResult(
         embedding=embedding,
         model=model,
         settings=_settings(search, winner),
-        level_weights=weights,
+        level_weights=None if weighting is None else weighting.weights_,
         best=best,
         default=default.trial,
         trials=tuple(search.trials),
