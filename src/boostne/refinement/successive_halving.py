@@ -2,8 +2,8 @@
 
 A candidate is a set of parameters that needs its own factorization. The windows and forms of X are compared in up to
 three rungs, each with more passes per level; the better third of a rung enters the next. The second rung also varies
-the number of negative samples. One factorization serves all propagation weights and, in the last rung, all lengths of
-the vectors. The default setting takes part in every rung.
+the number of negative samples. One factorization serves all propagation weights and, in the last rung, with the best of
+these, all lengths of the vectors. The default setting takes part in every rung.
 
 K. Jamieson, A. Talwalkar: "Non-stochastic Best Arm Identification and Hyperparameter Optimization", AISTATS 2016.
 """
@@ -158,8 +158,9 @@ class Search:
             max_iter=min(PASSES[passes] or space.estimator.max_iter, space.estimator.max_iter),
             checkpoint=None,
         )
-        default = Trial(rung, model.max_iter, **vars(candidate), propagation=space.propagations[0],
-                        vector_length=space.vector_lengths[0], score=math.nan, seconds=0.0)  # fmt: skip
+        propagations, lengths = space.propagations, space.vector_lengths
+        trial = Trial(rung, model.max_iter, **vars(candidate), propagation=propagations[0], vector_length=lengths[0],
+                      score=math.nan, seconds=0.0)  # fmt: skip
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the last fit warns
@@ -168,25 +169,30 @@ class Search:
         except BoostneError as error:
             if candidate == space.candidates[0]:
                 raise
-            self.trials.append(replace(default, seconds=time.perf_counter() - begin, error=str(error)))
+            self.trials.append(replace(trial, seconds=time.perf_counter() - begin, error=str(error)))
             return []
-        fit_seconds = time.perf_counter() - begin
-        all_lengths = rung == len(self.rungs) and self.criterion.lengths_matter
-        found = []
-        for propagation in space.propagations:
-            vectors = model.embedding_.vectors.copy()
-            if propagation:
-                propagate_in_place(self.criterion.graph, vectors, propagation, steps=1, threads=model.threads)
-            for length in space.vector_lengths[: None if all_lengths else 1]:
-                begin = time.perf_counter()
-                score = self.criterion.score(vectors, length, len(PASSES) - 1 - passes)
-                seconds = fit_seconds + time.perf_counter() - begin
-                trial = replace(
-                    default, propagation=propagation, vector_length=length, score=score.value, seconds=seconds
-                )
-                found.append(Scored(trial, candidate, score))
-                self._record(found[-1], vectors)
+        trial = replace(trial, seconds=time.perf_counter() - begin)
+        sample = len(PASSES) - 1 - passes
+        found = [self._score(trial, model, candidate, propagation, lengths[0], sample) for propagation in propagations]
+        if rung == len(self.rungs) and self.criterion.lengths_matter:
+            best = max(found, key=lambda one: one.score.value).trial.propagation
+            found += [self._score(trial, model, candidate, best, length, sample) for length in lengths[1:]]
         return found
+
+    def _score(
+        self, trial: Trial, model: BoostNE, candidate: Candidate, propagation: float, length: float | None, sample: int
+    ) -> Scored:
+        """Score the vectors of a model with a propagation and a length, and record the trial."""
+        begin = time.perf_counter()
+        vectors = model.embedding_.vectors.copy()
+        if propagation:
+            propagate_in_place(self.criterion.graph, vectors, propagation, steps=1, threads=model.threads)
+        score = self.criterion.score(vectors, length, sample)
+        seconds = trial.seconds + time.perf_counter() - begin
+        trial = replace(trial, propagation=propagation, vector_length=length, score=score.value, seconds=seconds)
+        scored = Scored(trial, candidate, score)
+        self._record(scored, vectors)
+        return scored
 
     def fit(self, model: BoostNE, graph: Graph, cost: float, detail: str) -> None:
         """Fit a model, report progress, and count its cost."""
