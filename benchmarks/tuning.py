@@ -15,6 +15,7 @@ from boostne.evaluation.classification import LabeledVectors, join, one_vs_rest
 from boostne.label_ranking import top_k
 from boostne.refinement import TuningResult
 
+FIRST_SEED = 100  # the margin of the default setting was chosen on the halves 0, 1 and 2 of cora
 HALVES = {"cora": 3, "wiki": 3, "ppi": 3, "blogcatalog": 1}
 
 
@@ -29,18 +30,18 @@ def run() -> None:
 
 def measure(name: str, halves: int) -> list[dict[str, Any]]:
     """Return a row for all labels, one for each half of them, and one without labels."""
-    data = load_dataset(name)
+    data, seeds = load_dataset(name), range(FIRST_SEED, FIRST_SEED + halves)
     default = BoostNE().fit(data.graph).embedding_
     cpu = time.process_time()
     seconds, found = timed(lambda: tune(data.graph, data.labels))
     rows = [{**_row(name, "all", found), "seconds": seconds, "CPU seconds": time.process_time() - cpu}]
-    for seed in range(halves):
+    for seed in seeds:
         training = _half(data.labels, seed)
         seconds, found = timed(lambda labels=training: tune(data.graph, labels))  # type: ignore[misc]
         scores = [_held_out_f1(vectors, data.labels, training) for vectors in (default, found.embedding)]
         rows.append({**_row(name, f"half {seed}", found), "seconds": seconds, **_scores(*scores)})
     seconds, found = timed(lambda: tune(data.graph))
-    halves_of_labels = [_half(data.labels, seed) for seed in range(halves)]
+    halves_of_labels = [_half(data.labels, seed) for seed in seeds]
     scores = [
         float(np.mean([_held_out_f1(vectors, data.labels, training) for training in halves_of_labels]))
         for vectors in (default, found.embedding)

@@ -288,20 +288,28 @@ def test_folds_share_each_class_evenly_and_rungs_have_fewer_nodes(monkeypatch, d
         assert np.ptp(counts, axis=0).max() <= 1
 
 
-def test_learned_level_weights_multiply_the_levels(monkeypatch, data):
+@pytest.mark.parametrize("better", [True, False])
+def test_learned_level_weights_are_used_unless_the_score_falls(monkeypatch, data, better):
     def learn(self, X, y):
         self.weights_, self.levels_, self.n_features_in_ = np.array([2.0, 0.5]), X.levels, X.dimensions
         return self
 
+    def score(self, vectors, length, rung):  # the lengths of weighted vectors are left as they are
+        return Score(np.full(10, 0.06 if (length is None) == better else 0.05))
+
     monkeypatch.setattr(LevelWeights, "fit", learn)
+    monkeypatch.setattr(LabelCriterion, "score", score)
     result = tune(data.graph, data.labels, estimator=SMALL, space=FEW, budget=3)
-    assert result.level_weights.tolist() == [2.0, 0.5]
-    assert np.array_equal(result.embedding.vectors, result.model.embedding_.vectors * np.float32([2] * 4 + [0.5] * 4))
-    assert result.best == result.trials[-1]
-    assert result.best.level_weights == (2.0, 0.5)
-    assert json.loads(result.to_json())["best"]["level_weights"] == [2.0, 0.5]
-    single = tune(data.graph, data.labels, estimator=BoostNE(8, levels=1), space=FEW, budget=3)
-    assert single.level_weights is None
+    assert result.trials[-1].level_weights == (2.0, 0.5)
+    factors = np.float32([2] * 4 + [0.5] * 4) if better else 1
+    assert np.array_equal(result.embedding.vectors, result.model.embedding_.vectors * factors)
+    assert (result.best == result.trials[-1]) == better
+    assert json.loads(result.to_json())["level_weights"] == ([2.0, 0.5] if better else None)
+
+
+def test_one_level_has_no_weights(data):
+    result = tune(data.graph, data.labels, estimator=BoostNE(8, levels=1), space=FEW, budget=3)
+    assert result.level_weights is None
 
 
 def test_labels_without_a_node_are_reported_once(data):
@@ -330,10 +338,10 @@ def test_labels_find_what_no_default_can():
 
 def test_a_difference_within_chance_is_not_better():
     default = Score(np.array([1.0, 0, 1, 0]) / 4)
-    assert not is_better(default, default, 1.0)
-    assert not is_better(Score(np.array([1.0, 1, 0, 0]) / 4), default, 1.0)
-    assert is_better(Score(np.ones(4) / 4), default, 1.9)
-    assert not is_better(Score(np.ones(4) / 4), default, 2.0)
+    assert not is_better(default, default)
+    assert not is_better(Score(np.array([1.0, 1, 0, 0]) / 4), default)
+    assert not is_better(Score(np.ones(4) / 4), default)
+    assert is_better(Score(np.ones(40) / 40), Score(np.tile([1.0, 0, 1, 0], 10) / 40))
 
 
 @pytest.mark.parametrize(

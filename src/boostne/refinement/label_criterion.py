@@ -37,7 +37,6 @@ class LabelCriterion:
 
     name = "Micro-F1"
     lengths_matter = True
-    margin = 1.0
 
     def __init__(self, graph: Graph, labels: Any, C: float, folds: int, seed: int, threads: int | None) -> None:
         self.graph = graph

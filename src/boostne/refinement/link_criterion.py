@@ -34,7 +34,6 @@ class LinkCriterion:
 
     name = "hidden edges ranked first"
     lengths_matter = False
-    margin = 2.0
 
     def __init__(self, graph: Graph, seed: int) -> None:
         rng = np.random.default_rng([seed, 2])

@@ -136,7 +136,7 @@ class Search:
             ranking = sorted(scored, key=lambda one: -one.score.value)
             remaining = list(dict.fromkeys(one.candidate for one in ranking))
         default = next(one for one in scored if self._is_default(one))
-        better = is_better(ranking[0].score, default.score, self.criterion.margin)
+        better = is_better(ranking[0].score, default.score)
         return ranking[0] if better else default, default
 
     def _is_default(self, one: Scored) -> bool:

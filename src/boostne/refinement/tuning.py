@@ -43,7 +43,7 @@ def tune(
     With labels, settings are compared by the cross-validated Micro-F1 of the labeled nodes, and level weights are
     learned for the best. Without, a tenth of the edges is hidden, and settings are compared by how well they tell the
     hidden edges from other pairs of nodes; see docs/tuning.md. The default setting takes part, and is kept unless
-    another one is better by more than one standard error, or two without labels.
+    another one is better by more than two standard errors.
 
     Parameters
     ----------
@@ -149,17 +149,18 @@ def _level_weights(model: BoostNE, labels: Any, C: float, folds: int, seed: int)
 def _result(
     search: Search, winner: Scored, default: Scored, model: BoostNE, weighting: LevelWeights | None, budget: float
 ) -> TuningResult:
-    embedding, best = model.embedding_, winner.trial
+    embedding, best, weights = model.embedding_, winner.trial, None
     if weighting is not None:
-        embedding = weighting.transform(embedding)
-        score = search.criterion.score(embedding.vectors, None, 0).value
-        best = replace(best, score=score, level_weights=tuple(weighting.weights_.tolist()))
-        search.trials.append(best)
+        weighted = weighting.transform(embedding)
+        score = search.criterion.score(weighted.vectors, None, 0).value
+        search.trials.append(replace(best, score=score, level_weights=tuple(weighting.weights_.tolist())))
+        if score >= best.score:  # they are learned for Macro-F1, too
+            embedding, best, weights = weighted, search.trials[-1], weighting.weights_
     return TuningResult(
         embedding=embedding,
         model=model,
         settings=_settings(search, winner),
-        level_weights=None if weighting is None else weighting.weights_,
+        level_weights=weights,
         best=best,
         default=default.trial,
         trials=tuple(search.trials),

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from boostne.graph import Graph
 
+CONFIDENCE = 2.0  # standard errors
+
 
 @dataclass(frozen=True, eq=False)
 class Score:
@@ -21,10 +23,13 @@ class Score:
         return float(self.parts.sum())
 
 
-def is_better(candidate: Score, default: Score, margin: float) -> bool:
-    """Whether a score is higher by more than ``margin`` standard errors of the difference."""
+def is_better(candidate: Score, default: Score) -> bool:
+    """Whether a score is higher by more than two standard errors of the difference.
+
+    One is not enough: the candidate is the best of many, and some of them are that much better by chance.
+    """
     gains = candidate.parts - default.parts
-    return bool(gains.sum() > margin * np.sqrt(len(gains)) * gains.std())
+    return bool(gains.sum() > CONFIDENCE * np.sqrt(len(gains)) * gains.std())
 
 
 class Criterion(Protocol):
@@ -37,14 +42,11 @@ class Criterion(Protocol):
         The graph to embed.
     lengths_matter : bool
         Whether scores depend on the lengths of the vectors.
-    margin : float
-        Standard errors by which a setting must be better than the default.
     """
 
     name: str
     graph: Graph
     lengths_matter: bool
-    margin: float
 
     def score(self, vectors: NDArray[Any], length: float | None, rung: int) -> Score:
         """Score the vectors of the graph's nodes, rescaled to a mean length, for a rung counted from the last, 0."""
