@@ -26,6 +26,7 @@ from boostne import (
 )
 from boostne.cli.program import run
 from boostne.errors import GraphError, MemoryLimitError, ParameterError
+from boostne.evaluation import evaluate
 from boostne.evaluation.classification import one_vs_rest
 from boostne.io import read_embedding
 from boostne.label_ranking import top_k
@@ -380,6 +381,37 @@ def test_link_criterion_compares_cosines_at_one_node(data):
     assert found.value == pytest.approx(np.mean(won))
     assert np.allclose(found.parts * len(found.parts), np.mean(won, axis=0))
     assert found.value > 0.6
+
+
+def network_of_words(n=1500, classes=25, tokens=60_000, seed=2):
+    """Return the pairs of successive words in a text in which each class of words follows certain others."""
+    rng = np.random.default_rng(seed)
+    follows = rng.dirichlet(np.full(classes, 0.25), size=classes).cumsum(axis=1)
+    frequency = 1 / (1 + rng.permutation(n))
+    class_at = np.zeros(tokens, dtype=np.int64)
+    for i, x in enumerate(rng.random(tokens - 1), 1):
+        class_at[i] = min(np.searchsorted(follows[class_at[i - 1]], x), classes - 1)
+    text = np.zeros(tokens, dtype=np.int64)
+    for c in range(classes):
+        words, places = np.arange(c, n, classes), np.flatnonzero(class_at == c)
+        text[places] = rng.choice(words, len(places), p=frequency[words] / frequency[words].sum())
+    return Graph.from_edges(text[:-1], text[1:], duplicates="sum"), {
+        int(word): int(word % classes) for word in set(text)
+    }
+
+
+def test_hidden_edges_find_that_words_need_short_walks():
+    graph, classes = network_of_words()
+    estimator = BoostNE(64, levels=8, window=5)
+    space = {"window": 1, "approximation": "exact", "negative": 1, "propagation": 0.6}
+    result = tune(graph, estimator=estimator, space=space)
+    assert result.best.window == 1
+    default = estimator.fit(graph).embedding_
+    tuned, untuned = (
+        evaluate(vectors, classes, train=50, repeats=1, classifier="fast").mean("micro")[0]
+        for vectors in (result.embedding, default)
+    )
+    assert tuned > untuned + 0.2
 
 
 def test_vectors_without_information_score_one_half(data):
