@@ -56,10 +56,10 @@ def without_seconds(result):
 
 
 def test_the_setting_of_the_estimator_is_the_first_candidate(data):
-    space = search_space(BoostNE(window=7, propagation=0.3, vector_length=None), data.graph, None)
+    space = search_space(BoostNE(window=7, propagation=0.3, vector_length=0), data.graph, None)
     assert space.candidates[0] == Candidate(7, "auto", 1.0)
     assert space.propagations == (0.3, *SPACE["propagation"])
-    assert space.vector_lengths == (None, *SPACE["vector_length"])
+    assert space.vector_lengths == (0, *SPACE["vector_length"])
     assert len(set(space.candidates)) == len(space.candidates)
 
 
@@ -88,8 +88,8 @@ def test_only_push_is_compared_on_large_graphs(monkeypatch, data):
     monkeypatch.setattr("boostne.refinement.search_space.LARGE", 100)
     space = search_space(BoostNE(connectivity=DeepWalkMatrix(max_per_row=50)), data.graph, None)
     assert {candidate.approximation for candidate in space.candidates} == {"auto", "push"}
-    assert space.settings(Candidate(2, "push", 1.0), 0.0, None)["connectivity"].max_per_row == 50
-    assert space.settings(Candidate(2, "exact", 1.0), 0.0, None)["connectivity"].max_per_row is None
+    assert space.settings(Candidate(2, "push", 1.0), 0.0, 0.0)["connectivity"].max_per_row == 50
+    assert space.settings(Candidate(2, "exact", 1.0), 0.0, 0.0)["connectivity"].max_per_row is None
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def test_learned_level_weights_are_used_unless_the_score_falls(monkeypatch, data
         return self
 
     def score(self, vectors, length, rung):  # the lengths of weighted vectors are left as they are
-        return Score(np.full(10, 0.06 if (length is None) == better else 0.05))
+        return Score(np.full(10, 0.06 if (length == 0) == better else 0.05))
 
     monkeypatch.setattr(LevelWeights, "fit", learn)
     monkeypatch.setattr(LabelCriterion, "score", score)
@@ -377,7 +377,7 @@ def test_link_criterion_compares_cosines_at_one_node(data):
         [(unit[u] @ unit[v] > unit[u] @ unit[w]) for u, v, w in zip(*nodes, strict=True)]
         for nodes in criterion._comparisons
     ]
-    found = criterion.score(vectors, None, 0)
+    found = criterion.score(vectors, 0.0, 0)
     assert found.value == pytest.approx(np.mean(won))
     assert np.allclose(found.parts * len(found.parts), np.mean(won, axis=0))
     assert found.value > 0.6
@@ -416,15 +416,15 @@ def test_hidden_edges_find_that_words_need_short_walks():
 
 def test_vectors_without_information_score_one_half(data):
     criterion = LinkCriterion(data.graph, 0)
-    assert criterion.score(np.ones((200, 3)), None, 0).value == pytest.approx(0.5)
-    assert criterion.score(np.zeros((200, 3)), None, 0).value == pytest.approx(0.5)
+    assert criterion.score(np.ones((200, 3)), 0.0, 0).value == pytest.approx(0.5)
+    assert criterion.score(np.zeros((200, 3)), 0.0, 0).value == pytest.approx(0.5)
 
 
 def test_lower_rungs_compare_fewer_edges(monkeypatch, data):
     monkeypatch.setattr(link_criterion, "MAX_EDGES", (60, 30, 20))
     criterion = LinkCriterion(data.graph, 0)
     vectors = SMALL.fit(criterion.graph).embedding_.vectors
-    whole, *fewer = (criterion.score(vectors, None, rung).parts * n for rung, n in enumerate((60, 30, 20)))
+    whole, *fewer = (criterion.score(vectors, 0.0, rung).parts * n for rung, n in enumerate((60, 30, 20)))
     assert len(whole) == 60
     for part in fewer:
         assert np.allclose(part, whole[: len(part)])
@@ -463,7 +463,7 @@ def test_a_node_connected_with_all_others_counts_one_half():
     criterion = LinkCriterion(graph, 0)
     nodes, _, others = (np.concatenate(ends) for ends in zip(*criterion._comparisons, strict=True))
     assert ((nodes == 0) == (others < 0)).all()
-    score = criterion.score(np.random.default_rng(0).random((40, 3)), None, 0)
+    score = criterion.score(np.random.default_rng(0).random((40, 3)), 0.0, 0)
     assert np.isin(score.parts * len(score.parts), [0, 0.25, 0.5, 0.75, 1]).all()
 
 

@@ -150,7 +150,7 @@ def _print(result: "TuningResult", output: str) -> None:
     length = result.settings["vector_length"]
     lines = {
         "best": f"window {matrix.window}, {result.model.approximation_}, negative {matrix.negative:g}, propagation "
-        f"{result.settings['propagation']:g}, vector length {'as is' if length is None else f'{length:g}'}",
+        f"{result.settings['propagation']:g}, vector length {f'{length:g}' if length else 'as is'}",
         "score": f"{result.best.score:.4f} ({result.criterion}; default setting {result.default.score:.4f})",
     }
     if result.level_weights is not None:

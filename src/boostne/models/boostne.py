@@ -23,6 +23,7 @@ LOCAL_ENGINES = ("local", "cuda", "auto")
 # What "auto" stands for: the length of the vectors, and the weight of the neighbors by the form of X.
 VECTOR_LENGTH = 2.5
 NEIGHBOR_WEIGHTS = {"exact": 0.6, "spectral": 0.6, "push": 0.8}
+PROPAGATION_STEPS = {"exact": 1, "spectral": 1, "push": 2}
 # From section V.A of the paper; the number of eigenpairs is from NetMF's code.
 PAPER_MATRIX = DeepWalkMatrix(window=10, negative=1.0, approximation="spectral", eigenpairs=256)
 
@@ -239,8 +240,7 @@ class BoostNE(FactorizationEmbedder):
         propagation = NEIGHBOR_WEIGHTS[self.approximation_] if self.propagation == "auto" else self.propagation
         if propagation:
             progress(Progress("propagation", 0.0))
-            steps = 2 if self.approximation_ == "push" else 1
-            propagate_in_place(graph, vectors, propagation, steps, self.threads)
+            propagate_in_place(graph, vectors, propagation, PROPAGATION_STEPS[self.approximation_], self.threads)
         length = VECTOR_LENGTH if self.vector_length == "auto" else self.vector_length
         if length:
             rescale_in_place(vectors, length)

@@ -51,10 +51,10 @@ class LabelCriterion:
             held_out = [fold.held_out for fold in split(indicator[chosen], folds, rng)]
             self._samples.append(LabeledSample(rows[chosen], indicator[chosen], held_out))
 
-    def score(self, vectors: NDArray[Any], length: float | None, rung: int) -> Score:
+    def score(self, vectors: NDArray[Any], length: float, rung: int) -> Score:
         """Return the score; see :class:`~boostne.refinement.tuning_criterion.Criterion`."""
         sample = self._samples[rung]
-        if length is not None:
+        if length:
             vectors = vectors.copy()
             rescale_in_place(vectors, length)
         labeled = vectors[sample.rows].astype(np.float64)

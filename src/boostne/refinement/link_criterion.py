@@ -42,7 +42,7 @@ class LinkCriterion:
         edges = rng.permutation(parts.edges)[: MAX_EDGES[0]]
         self._comparisons = [(*pairs.T, unconnected(graph, pairs, rng)) for pairs in (edges, edges[:, ::-1])]
 
-    def score(self, vectors: NDArray[Any], length: float | None, rung: int) -> Score:  # noqa: ARG002
+    def score(self, vectors: NDArray[Any], length: float, rung: int) -> Score:  # noqa: ARG002
         """Return the score; see :class:`~boostne.refinement.tuning_criterion.Criterion`."""
         unit = normalize(vectors)
         won = []

@@ -10,7 +10,7 @@ from boostne.matrices import DeepWalkMatrix, as_connectivity
 from boostne.matrices.deepwalk.rule import LARGE
 from boostne.matrices.deepwalk.spectral import nonisolated_components
 from boostne.models import BoostNE
-from boostne.models.boostne import PROPAGATION, VECTOR_LENGTH
+from boostne.models.boostne import NEIGHBOR_WEIGHTS, VECTOR_LENGTH
 from boostne.propagation import check_weight
 from boostne.validation import check_choice, check_integer, check_number
 
@@ -57,13 +57,13 @@ class SearchSpace:
     candidates: tuple[Candidate, ...]
     negatives: tuple[float, ...]
     propagations: tuple[float, ...]
-    vector_lengths: tuple[float | None, ...]
+    vector_lengths: tuple[float, ...]
 
     def negatives_of(self, candidate: Candidate) -> tuple[float, ...]:
         """Return the values of negative to combine a candidate with, its own first."""
         return _distinct(candidate.negative, self.negatives)
 
-    def settings(self, candidate: Candidate, propagation: float, vector_length: float | None) -> dict[str, Any]:
+    def settings(self, candidate: Candidate, propagation: float, vector_length: float) -> dict[str, Any]:
         """Return a setting as parameters of BoostNE."""
         matrix = self.matrix.get_params(deep=False) | vars(candidate)
         if candidate.approximation in ("exact", "spectral"):  # the others are for "push"
@@ -107,7 +107,7 @@ def search_space(estimator: BoostNE, graph: Graph, values: Mapping[str, Iterable
         for form in _forms(graph, matrix, chosen["approximation"])
         if form != "spectral" or window >= SHORTEST_SPECTRAL_WINDOW
     ]
-    propagation = PROPAGATION if estimator.propagation == "auto" else estimator.propagation
+    propagation = NEIGHBOR_WEIGHTS[same.approximation] if estimator.propagation == "auto" else estimator.propagation
     length = VECTOR_LENGTH if estimator.vector_length == "auto" else estimator.vector_length
     return SearchSpace(
         estimator,
@@ -165,4 +165,4 @@ def _check_value(name: str, value: Any) -> Any:
     if name == "propagation":
         check_weight(label, value)
         return float(value)
-    return None if value is None and name == "vector_length" else check_number(label, value, 0, strict=True)
+    return check_number(label, value, 0, strict=name == "negative")

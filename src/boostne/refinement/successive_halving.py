@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from boostne.errors import BoostneError, ParameterError
 from boostne.graph import Graph
 from boostne.models import BoostNE
+from boostne.models.boostne import PROPAGATION_STEPS
 from boostne.progress import Progress, ProgressCallback
 from boostne.propagation import propagate_in_place
 from boostne.refinement.search_space import Candidate, SearchSpace
@@ -154,7 +155,7 @@ class Search:
         """Fit a candidate and score its vectors for each propagation and length; none if the fit fails."""
         space, begin = self.space, time.perf_counter()
         model = space.model(
-            space.settings(candidate, 0.0, None),
+            space.settings(candidate, 0.0, 0.0),
             max_iter=min(PASSES[passes] or space.estimator.max_iter, space.estimator.max_iter),
             checkpoint=None,
         )
@@ -180,13 +181,14 @@ class Search:
         return found
 
     def _score(
-        self, trial: Trial, model: BoostNE, candidate: Candidate, propagation: float, length: float | None, sample: int
+        self, trial: Trial, model: BoostNE, candidate: Candidate, propagation: float, length: float, sample: int
     ) -> Scored:
         """Score the vectors of a model with a propagation and a length, and record the trial."""
         begin = time.perf_counter()
         vectors = model.embedding_.vectors.copy()
         if propagation:
-            propagate_in_place(self.criterion.graph, vectors, propagation, steps=1, threads=model.threads)
+            steps = PROPAGATION_STEPS[model.approximation_]
+            propagate_in_place(self.criterion.graph, vectors, propagation, steps, model.threads)
         score = self.criterion.score(vectors, length, sample)
         seconds = trial.seconds + time.perf_counter() - begin
         trial = replace(trial, propagation=propagation, vector_length=length, score=score.value, seconds=seconds)

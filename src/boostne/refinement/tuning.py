@@ -152,7 +152,7 @@ def _result(
     embedding, best, weights = model.embedding_, winner.trial, None
     if weighting is not None:
         weighted = weighting.transform(embedding)
-        score = search.criterion.score(weighted.vectors, None, 0).value
+        score = search.criterion.score(weighted.vectors, 0.0, 0).value
         search.trials.append(replace(best, score=score, level_weights=tuple(weighting.weights_.tolist())))
         if score >= best.score:  # they are learned for Macro-F1, too
             embedding, best, weights = weighted, search.trials[-1], weighting.weights_
@@ -173,7 +173,7 @@ def _result(
 def _best_so_far(search: Search, best: Scored, vectors: NDArray[Any], default: Trial, budget: float) -> TuningResult:
     """Return the best trial of an interrupted search, with its vectors."""
     length = best.trial.vector_length
-    if length is not None:
+    if length:
         rescale_in_place(vectors, length)
     model = search.space.model(_settings(search, best))
     return TuningResult(

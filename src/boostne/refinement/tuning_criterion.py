@@ -48,5 +48,5 @@ class Criterion(Protocol):
     graph: Graph
     lengths_matter: bool
 
-    def score(self, vectors: NDArray[Any], length: float | None, rung: int) -> Score:
-        """Score the vectors of the graph's nodes, rescaled to a mean length, for a rung counted from the last, 0."""
+    def score(self, vectors: NDArray[Any], length: float, rung: int) -> Score:
+        """Score vectors, rescaled to a mean length unless it is 0, for a rung counted from the last, which is 0."""

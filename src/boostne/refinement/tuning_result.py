@@ -45,7 +45,7 @@ class Trial:
     approximation: str
     negative: float
     propagation: float
-    vector_length: float | None
+    vector_length: float
     score: float
     seconds: float
     level_weights: tuple[float, ...] | None = None
@@ -58,7 +58,7 @@ class Trial:
 
     def cells(self) -> list[str]:
         """Return the row of this trial in a table."""
-        length = "as is" if self.vector_length is None else f"{self.vector_length:g}"
+        length = f"{self.vector_length:g}" if self.vector_length else "as is"
         score = "failed" if math.isnan(self.score) else f"{self.score:.4f}"
         return [
             *(str(self.rung), str(self.max_iter), str(self.window), self.approximation, f"{self.negative:g}"),
