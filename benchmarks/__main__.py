@@ -26,7 +26,13 @@ NAMES = (
     "skipgram",
     "baselines",
 )
-ON_DEMAND = ("scale", "cluster", "gpu", "address_space")  # take long, or need special hardware or systems
+ON_DEMAND = (
+    "scale",
+    "cluster",
+    "gpu",
+    "address_space",
+    "tuned_peers",
+)  # take long, or need special hardware or systems
 
 
 def main() -> None:

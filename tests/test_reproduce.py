@@ -15,18 +15,30 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from boostne import BoostNE, NetMF, evaluate, load_dataset
+from boostne import BoostNE, Embedding, GraRep, NetMF, evaluate, load_dataset
 from boostne.cli.program import run as run_program
 from boostne.cli.reproduce import PAPER
 from boostne.errors import ParameterError
+from boostne.evaluation import evaluate_nested
 from boostne.reproduction import Protocol, choose_methods, reproduce, write_reproduction_report, write_results_page
 from boostne.reproduction.cache import Cache
 from boostne.reproduction.node_maps import sample_maps
 from boostne.reproduction.paper import PaperCell, paper_values
 from boostne.reproduction.plan import PAPER_MODEL, make_plan
 from boostne.reproduction.result_rows import better_setting, shortfall_rows
+from boostne.reproduction.tuned_comparison import CANDIDATES, find_candidates, unit_scale
 
-TINY = Protocol(train=(10, 50), repeats=2, levels=(1, 8), curve_train=(50,), map_nodes=60)
+TINY = Protocol(
+    train=(10, 50),
+    repeats=2,
+    levels=(1, 8),
+    curve_train=(50,),
+    map_nodes=60,
+    tuned_methods=("GraRep", "BoostNE"),
+    tuned_train=(5, 50),
+    tuned_repeats=2,
+    tuned_strengths=(4, 64),
+)
 TINY_METHODS = ("GraRep", "NetMF", "BoostNE")
 SHARED = Path(__file__).parents[2] / "shared" / "paper" / "tables.csv"
 
@@ -54,7 +66,7 @@ def digits():
 def done(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reproduce")
     cache = Cache(folder / "cache")
-    found = reproduce(["digits"], TINY_METHODS, folder / "results", cache, protocol=TINY)
+    found = reproduce(["digits"], TINY_METHODS, folder / "results", cache, tuned_datasets=["digits"], protocol=TINY)
     return found, cache
 
 
@@ -227,19 +239,32 @@ def test_second_run_computes_nothing_and_writes_identical_files(done, tmp_path):
     found, cache = done
     before = {path: path.stat().st_mtime_ns for path in cache.folder.iterdir()}
     reports = []
-    again = reproduce(["digits"], TINY_METHODS, tmp_path, cache, protocol=TINY, threads=1, progress=reports.append)
+    again = reproduce(
+        ["digits"],
+        TINY_METHODS,
+        tmp_path,
+        cache,
+        tuned_datasets=["digits"],
+        protocol=TINY,
+        threads=1,
+        progress=reports.append,
+    )
     assert reports == []
     assert before == {path: path.stat().st_mtime_ns for path in cache.folder.iterdir()}
     assert contents(again.folder) == contents(found.folder)
 
 
-def test_corrupt_cache_entry_is_recomputed(done, tmp_path):
+@pytest.mark.parametrize("what", ["scores", "tuned scores"])
+def test_corrupt_cache_entry_is_recomputed(done, tmp_path, what):
     found, cache = done
-    entry = next(path for path in cache.folder.iterdir() if '"train":50' in path.read_text())
+    texts = {path: path.read_text() for path in cache.folder.iterdir()}
+    entry = next(path for path, text in texts.items() if '"train":50' in text and f'"what":"{what}"' in text)
     whole = json.loads(entry.read_text())
     entry.write_text(entry.read_text()[:100])
     with pytest.warns(UserWarning, match="corrupt"):
-        again = reproduce(["digits"], TINY_METHODS, tmp_path, cache, protocol=TINY, threads=1)
+        again = reproduce(
+            ["digits"], TINY_METHODS, tmp_path, cache, tuned_datasets=["digits"], protocol=TINY, threads=1
+        )
     assert json.loads(entry.read_text())["value"]["scores"] == whole["value"]["scores"]
     assert contents(again.folder) == contents(found.folder)
 
@@ -250,6 +275,86 @@ def test_another_seed_is_cached_separately(done, tmp_path):
     other = reproduce(["digits"], ["GraRep"], tmp_path, cache, protocol=replace(TINY, seed=1))
     assert len(set(cache.folder.iterdir()) - entries) == 1 + len(TINY.train)
     assert other.scores[0]["mean"] != found.scores[0]["mean"]
+
+
+# ---- the tuned comparison
+
+
+def test_tuned_result_files(done):
+    found, _ = done
+    scores = rows_of(found.folder / "tuned_scores.csv")
+    assert len(scores) == 2 * 2 * 3  # methods, metrics, two ratios and their mean
+    for method in TINY.tuned_methods:
+        one, other, mean = (
+            float(row["mean"]) for row in scores if (row["method"], row["metric"]) == (method, "micro-f1")
+        )
+        assert mean == pytest.approx((one + other) / 2, abs=1e-6)
+    choices = rows_of(found.folder / "tuned_choices.csv")
+    assert len(choices) == 2 * 2 * 2  # methods, ratios, repeats
+    assert {row["candidate"] for row in choices if row["method"] == "GraRep"} <= {"default", "4 steps", "2 steps"}
+    assert {float(row["C"]) for row in choices} <= set(TINY.tuned_strengths)
+    tests = rows_of(found.folder / "tuned_wilcoxon.csv")
+    assert [(row["method"], row["metric"]) for row in tests] == [("GraRep", "micro-f1"), ("GraRep", "macro-f1")]
+    (tuned,) = (dataset["tuned"] for dataset in json.loads((found.folder / "run.json").read_text())["datasets"])
+    assert [one["name"] for one in tuned] == ["GraRep", "BoostNE"]
+    assert tuned[0]["candidates"]["2 steps"]["parameters"]["steps"] == 2
+    assert tuned[0]["seconds"]["vectors"] > 0
+
+
+def test_tuned_scores_equal_a_nested_evaluation(done, digits):
+    found, _ = done
+    steps = {"default": 8, "4 steps": 4, "2 steps": 2}
+    candidates = {name: unit_scale(GraRep(128, steps=n).fit(digits.graph).embedding_) for name, n in steps.items()}
+    expected = evaluate_nested(candidates, digits.labels, train=(5, 50), repeats=2, C=(4, 64))
+    rows = [row for row in found.tuned_scores if (row["method"], row["metric"]) == ("GraRep", "macro-f1")]
+    assert [row["mean"] for row in rows[:2]] == [f"{mean:.6f}" for mean in expected.mean("macro")]
+    chosen = [(row["candidate"], float(row["C"])) for row in rows_of(found.folder / "tuned_choices.csv")]
+    assert tuple(chosen[:4]) == expected.choices
+
+
+def test_pages_show_the_tuned_comparison(done, tmp_path):
+    folder = shutil.copytree(done[0].folder, tmp_path / "results")
+    report = write_reproduction_report(folder).read_text()
+    page = write_results_page(folder).read_text()
+    rows = rows_of(folder / "tuned_scores.csv")
+    for row in rows:
+        assert f"{float(row['mean']):.4f}" in report
+        assert re.search(rf"\b{float(row['mean']):.3f}\b(\*\*)? ± {float(row['se']):.3f}", page)
+    best = max(float(row["mean"]) for row in rows if (row["metric"], row["train_percent"]) == ("micro-f1", "all"))
+    assert f"**{best:.3f}** ±" in page
+    assert "Tuned comparison" in report
+    assert "chooses among its own candidates" in page
+
+
+def test_single_parts(done, tmp_path):
+    """A part that is not run writes no files, and the pages need only one part."""
+    found, cache = done
+    names = {}
+    for part, datasets in {"paper": (["digits"], []), "tuned": ([], ["digits"])}.items():
+        folder = tmp_path / part
+        reproduce(datasets[0], TINY_METHODS, folder, cache, tuned_datasets=datasets[1], protocol=TINY)
+        write_results_page(folder)
+        names[part] = {path.name for path in folder.glob("*.csv")}
+        for name in names[part]:
+            assert (folder / name).read_bytes() == (found.folder / name).read_bytes()
+    write_reproduction_report(tmp_path / "tuned")
+    assert names["tuned"] == {"tuned_scores.csv", "tuned_choices.csv", "tuned_wilcoxon.csv"}
+    assert not names["paper"] & names["tuned"]
+
+
+def test_every_candidate_can_be_built():
+    assert set(Protocol().tuned_methods) == set(CANDIDATES)
+    for method in CANDIDATES:
+        candidates = find_candidates(method, seed=3)
+        assert 2 <= len(candidates) <= 4
+        keys = [configuration.key() for configuration in candidates.values()]
+        assert all(one != other for i, one in enumerate(keys) for other in keys[:i])
+        for configuration in candidates.values():
+            assert configuration.build(threads=2).random_state == 3
+
+
+def test_unit_scale_of_zero_vectors():
+    assert not unit_scale(Embedding([1, 2], np.zeros((2, 3)))).vectors.any()
 
 
 def row(setting, difference, se="0.002", metric="micro-f1", percent=10, paper="0.5000"):
@@ -273,8 +378,6 @@ def test_shortfalls_of_the_better_setting_are_listed():
 
 
 def test_map_of_an_all_zero_level(digits):
-    from boostne import Embedding
-
     vectors = np.random.default_rng(0).random((digits.graph.n_nodes, 4)).astype(np.float32)
     vectors[:, 2:] = 0
     found = sample_maps(digits, Embedding(digits.graph.nodes, vectors, [2, 2]), 20, seed=0)
@@ -330,6 +433,7 @@ def test_command_prints_the_scores(done, monkeypatch, capsys, tmp_path):
     out, told = capsys.readouterr()
     assert told == ""
     assert "BoostNE (recommended)" in out
+    assert "digits, Micro-F1, tuned, by percentage" in out
     assert "report.html" in out
 
 
@@ -338,6 +442,8 @@ def test_command_prints_the_scores(done, monkeypatch, capsys, tmp_path):
     [
         (("--dataset", "karate"), 2, "'karate' is not one of"),
         (("--methods", "word2vec"), 1, "methods must be among SpectralClustering"),
+        (("--methods", "HOPE", "--parts", "paper"), 1, "methods must be among SpectralClustering"),
+        (("--parts", "all"), 1, "parts must be among paper, tuned, got 'all'"),
         (("--seed", "-1"), 2, "--seed"),
     ],
 )

@@ -5,18 +5,22 @@ from boostne.evaluation.clusters import ClusterEvaluation, evaluate_clusters
 from boostne.evaluation.comparison import Comparison, PairTest, compare
 from boostne.evaluation.link_split import LinkSplit, split_links
 from boostne.evaluation.links import LinkEvaluation, evaluate_links
+from boostne.evaluation.nested import Choice, NestedEvaluation, evaluate_nested
 from boostne.evaluation.result import Evaluation
 
 __all__ = [
+    "Choice",
     "ClusterEvaluation",
     "Comparison",
     "Evaluation",
     "LinkEvaluation",
     "LinkSplit",
+    "NestedEvaluation",
     "PairTest",
     "compare",
     "evaluate",
     "evaluate_clusters",
     "evaluate_links",
+    "evaluate_nested",
     "split_links",
 ]

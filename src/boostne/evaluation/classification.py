@@ -91,7 +91,7 @@ def evaluate(
     """
     from threadpoolctl import threadpool_limits
 
-    ratios = _check_parameters(train, repeats, seed, C, rule, classifier, threads)
+    ratios = check_parameters(train, repeats, seed, C, rule, classifier, threads)
     vectors, truth = as_embedding(embedding), as_labels(labels)
     task = join(vectors, truth)
     splits = [(ratio, repeat, *task.split(ratio, seed, repeat)) for ratio in ratios for repeat in range(repeats)]
@@ -100,7 +100,7 @@ def evaluate(
         ratio, repeat, training, test = split
         weights = _level_weights(task, training, vectors.levels, C, seed) if level_weights else None
         weighted = task if weights is None else task.weighted(np.repeat(weights, vectors.levels))
-        return (ratio, repeat, *_score(weighted, training, test, C, rule, classifier)), weights
+        return (ratio, repeat, *score_split(weighted, training, test, C, rule, classifier)), weights
 
     # Threads suffice because both solvers release the GIL. The largest splits go first to balance the load.
     with threadpool_limits(1), ThreadPoolExecutor(check_threads(threads)) as pool:
@@ -188,7 +188,7 @@ def _level_weights(
     return learn_level_weights(task.vectors[training], task.indicator[training], levels, C=C, seed=seed).weights
 
 
-def _score(
+def score_split(
     task: LabeledVectors,
     training: NDArray[np.intp],
     test: NDArray[np.intp],
@@ -260,7 +260,7 @@ def as_embedding(embedding: Any) -> Embedding:
     return Embedding(range(len(embedding)), embedding)
 
 
-def _check_parameters(
+def check_parameters(
     train: float | Iterable[float], repeats: int, seed: int, C: float, rule: str, classifier: str, threads: int | None
 ) -> tuple[float, ...]:
     """Validate the parameters and return the sorted, distinct ratios."""

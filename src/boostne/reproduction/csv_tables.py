@@ -12,6 +12,7 @@ from boostne.io.atomic import atomic_path
 
 METRICS = {"micro-f1": "micro", "macro-f1": "macro"}  # metric in the files and in an Evaluation
 METRIC_NAMES = {metric: Evaluation.metrics[field] for metric, field in METRICS.items()}
+ALL_RATIOS = "all"  # in the column of the training ratio: the mean over all of them
 COLUMNS = {
     "scores": (
         "dataset", "method", "setting", "metric", "train_percent", "mean", "std", "se", "paper", "difference",
@@ -24,6 +25,11 @@ COLUMNS = {
     "shortfalls": (
         "dataset", "metric", "train_percent", "paper", "setting", "mean", "se", "difference",
         "other_setting", "other_mean",
+    ),
+    "tuned_scores": ("dataset", "method", "metric", "train_percent", "mean", "std", "se"),
+    "tuned_choices": ("dataset", "method", "train_percent", "repeat", "candidate", "C"),
+    "tuned_wilcoxon": (
+        "dataset", "setting", "method", "metric", "wins", "ties", "losses", "difference", "effect", "p", "p_holm",
     ),
     "map": ("node", "level", "x", "y", "label"),
 }  # fmt: skip

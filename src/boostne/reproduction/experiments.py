@@ -1,10 +1,9 @@
-"""Runs the experiments of a plan, with every result cached as soon as it is computed."""
+"""The experiments of a plan as cacheable computations, and their results."""
 
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,39 +12,18 @@ from boostne.datasets import Dataset
 from boostne.evaluation import Evaluation, evaluate
 from boostne.evaluation.checksum import labels_sha256
 from boostne.evaluation.result import SCORE
-from boostne.progress import Progress, ProgressCallback, silent
 from boostne.reproduction.cache import Cache
+from boostne.reproduction.computations import FIT_COST, FORMAT, Computation, Pending, Values, look_up
 from boostne.reproduction.fitting import Fitter
 from boostne.reproduction.node_maps import sample_maps
 from boostne.reproduction.plan import Experiment, Protocol, make_plan
 
-FORMAT = 2  # of the cache entries
 C = 1.0  # the paper's classifier
 RULE: Final = "top-k"
 FIT, MAP = "vectors", "maps"
-# Rough costs in core seconds, for weighting the computations in the progress.
-FIT_COST = 3e-7  # per pair of nodes
+# Rough costs in core seconds, like FIT_COST.
 SPLIT_COST = 9e-6  # per training node and class
 MAP_COST = 2e-3  # per node and level
-
-
-class Computation(NamedTuple):
-    """A cacheable computation.
-
-    Attributes
-    ----------
-    name : str or int
-        "vectors", "maps", or the training ratio of scores.
-    key : dict
-        Everything that the value depends on.
-    cost : float
-    compute : callable
-    """
-
-    name: str | int
-    key: dict[str, Any]
-    cost: float
-    compute: Callable[[], Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +38,7 @@ class ExperimentResult:
     """
 
     experiment: Experiment
-    values: dict[str | int, Any]
+    values: Values
 
     def evaluation(self, train: Iterable[int]) -> Evaluation:
         """Return the scores at the given ratios as :func:`boostne.evaluate` would."""
@@ -68,10 +46,6 @@ class ExperimentResult:
         rows = [tuple(row) for entry in entries for row in entry["scores"]]
         facts = entries[0]["facts"]
         return Evaluation(scores=np.array(rows, dtype=SCORE), train=tuple(float(ratio) for ratio in train), **facts)
-
-    def seconds(self) -> dict[str, float]:
-        """Return how long each computation took."""
-        return {_display_name(name): value["seconds"] for name, value in self.values.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,19 +56,10 @@ class DatasetResults:
     results: list[ExperimentResult]
 
 
-Pending = tuple[Fitter, ExperimentResult, Computation]
-
-
-def run_experiments(
-    datasets: Iterable[Dataset],
-    methods: Iterable[str],
-    protocol: Protocol,
-    cache: Cache,
-    *,
-    threads: int | None = None,
-    progress: ProgressCallback = silent,
-) -> list[DatasetResults]:
-    """Compute all experiments of the plan that are not cached yet.
+def plan_experiments(
+    datasets: Iterable[Dataset], methods: Iterable[str], protocol: Protocol, cache: Cache, threads: int | None
+) -> tuple[list[DatasetResults], list[Pending]]:
+    """Return the experiments of the plan with their cached values, and the computations that are left.
 
     Parameters
     ----------
@@ -103,11 +68,8 @@ def run_experiments(
         Class names of the estimators.
     protocol : Protocol
     cache : Cache
-        Receives every value as soon as it is computed.
-    threads : int, optional
-        Number of threads; all cores by default. The results do not depend on it.
-    progress : callable, optional
-        Called before each computation with the completed fraction of the uncached work.
+    threads : int or None
+        Number of threads; None means all cores. The results do not depend on it.
     """
     results: list[DatasetResults] = []
     pending: list[Pending] = []
@@ -115,32 +77,11 @@ def run_experiments(
         fitter = Fitter(data, threads)
         results.append(DatasetResults(data, []))
         for experiment in make_plan(tuple(methods), protocol):
-            computations = list(_computations(experiment, fitter, protocol))
-            result = ExperimentResult(experiment, {one.name: cache.get(one.key) for one in computations})
-            results[-1].results.append(result)
-            pending += [(fitter, result, one) for one in computations if result.values[one.name] is None]
-    _compute(pending, cache, progress)
-    return results
-
-
-def _compute(pending: list[Pending], cache: Cache, progress: ProgressCallback) -> None:
-    total, done = sum(computation.cost for *_, computation in pending), 0.0
-    last: Fitter | None = None
-    for fitter, result, computation in pending:
-        if last is not None and last is not fitter:
-            last.release()
-        last = fitter
-        detail = f"{fitter.data.name}: {result.experiment.name}, {_display_name(computation.name)}"
-        progress(Progress("reproduce", done / total, detail))
-        begin = time.perf_counter()
-        value = computation.compute()
-        result.values[computation.name] = {"seconds": time.perf_counter() - begin, **value}
-        cache.put(computation.key, result.values[computation.name])
-        done += computation.cost
-
-
-def _display_name(name: str | int) -> str:
-    return name if isinstance(name, str) else f"scores at {name} %"
+            computations = _computations(experiment, fitter, protocol)
+            values, left = look_up(computations, cache, fitter, f"{data.name}: {experiment.name}")
+            results[-1].results.append(ExperimentResult(experiment, values))
+            pending += left
+    return results, pending
 
 
 def _computations(experiment: Experiment, fitter: Fitter, protocol: Protocol) -> Iterator[Computation]:

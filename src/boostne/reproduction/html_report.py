@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from boostne.reproduction.csv_tables import METRIC_NAMES
+from boostne.reproduction.csv_tables import METRIC_NAMES, CsvRow
 from boostne.reproduction.result_charts import describe_errors, result_charts
-from boostne.reproduction.result_tables import ALPHA, shortfall_table, wilcoxon_table
+from boostne.reproduction.result_tables import ALPHA, choice_table, shortfall_table, wilcoxon_table
 from boostne.reproduction.results_folder import ResultsFolder, read_results_folder
 from boostne.visualization.charts import Chart, chart_figure, figure_links
 from boostne.visualization.extras import require_extras
@@ -30,7 +30,7 @@ def write_reproduction_report(folder: Path) -> Path:
     Parameters
     ----------
     folder : Path
-        Contains ``scores.csv`` and ``run.json``; sections whose files are missing are omitted.
+        Contains ``run.json`` and ``scores.csv`` or ``tuned_scores.csv``; sections whose files are missing are omitted.
 
     Returns
     -------
@@ -62,6 +62,7 @@ def _page(results: ResultsFolder, charts: Sequence[Chart]) -> Page:
         *(Section(f"scores-{name}", f"Scores on {name}", _scores(results, name)) for name in results.datasets),
         Section("levels", "Number of levels", _levels(results, charts)),
         Section("maps", "Maps", _maps(results)),
+        Section("tuned", "Tuned comparison", _tuned(results)),
         Section("run", "Run", _run(results)),
     ]
     shown = [section for section in sections if section.body]
@@ -102,12 +103,36 @@ def _scores(results: ResultsFolder, dataset: str) -> Markup:
             for title, cells in scores.items()
         ]
         parts.append(score_table(f"{dataset}: {name} by training ratio", train, rows))
-    tests = [row for row in results.wilcoxon if row["dataset"] == dataset]
-    if tests:
-        title = "Wilcoxon signed-rank test of BoostNE against each method"
-        caption = f"{dataset}: {title}; * p < {ALPHA}"
-        table = plain_table(caption, *wilcoxon_table(tests, significant="{}*"))
-        parts.append(element("details", element("summary", title), table))
+    parts.append(_tests(dataset, results.wilcoxon))
+    return joined(parts)
+
+
+def _tests(dataset: str, rows: Sequence[CsvRow]) -> Markup:
+    tests = [row for row in rows if row["dataset"] == dataset]
+    if not tests:
+        return Markup()
+    title = "Wilcoxon signed-rank test of BoostNE against each method"
+    caption = f"{dataset}: {title}; * p < {ALPHA}"
+    table = plain_table(caption, *wilcoxon_table(tests, significant="{}*"))
+    return element("details", element("summary", title), table)
+
+
+def _tuned(results: ResultsFolder) -> Markup:
+    if not results.tuned_scores:
+        return Markup()
+    parts = [element("p", results.run["protocol"]["tuned"])]
+    for dataset in results.tuned_datasets:
+        for metric, name in METRIC_NAMES.items():
+            columns, scores = results.tuned_table(dataset, metric)
+            rows = [
+                ScoreRow(method, [ScoreCell(s.mean, s.std, s.se) if s else None for s in cells])
+                for method, cells in scores.items()
+            ]
+            parts.append(score_table(f"{dataset}, tuned: {name} by training ratio", columns, rows))
+        choices = [choice for choice in results.tuned_choices if choice.dataset == dataset]
+        title = "Most frequent choice, and median C"
+        table = plain_table(f"{dataset}: {title}", *choice_table(choices))
+        parts += [_tests(dataset, results.tuned_wilcoxon), element("details", element("summary", title), table)]
     return joined(parts)
 
 

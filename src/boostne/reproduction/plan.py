@@ -33,6 +33,14 @@ class Protocol:
         Maximum number of nodes on a map.
     seed : int
         Seed of the splits, the methods and the maps.
+    tuned_methods : tuple of str
+        Methods of the tuned comparison: class names of the estimators.
+    tuned_train : tuple of int
+        Training ratios of the tuned comparison, in percent.
+    tuned_repeats : int
+        Number of random splits per ratio of the tuned comparison.
+    tuned_strengths : tuple of float
+        Regularization strengths to choose from; vectors have a root-mean-square length of 1.
     """
 
     train: tuple[int, ...] = (10, 20, 30, 40, 50, 60, 70, 80, 90)
@@ -41,11 +49,29 @@ class Protocol:
     curve_train: tuple[int, ...] = (30, 50, 70)
     map_nodes: int = 2000
     seed: int = 0
+    tuned_methods: tuple[str, ...] = (
+        "SpectralClustering", "SocialDimension", "GraphFactorization", "HOPE", "GraRep", "DeepWalk", "Node2Vec", "LINE",
+        "NetMF", "BoostNE",
+    )  # fmt: skip
+    tuned_train: tuple[int, ...] = (1, 2, 5, 10, 50, 90)
+    tuned_repeats: int = 10
+    tuned_strengths: tuple[float, ...] = (1, 4, 16, 64, 256)
 
     @classmethod
     def quick(cls, seed: int = 0) -> "Protocol":
-        """Return a reduced protocol: 3 splits, 3 ratios, 3 numbers of levels."""
-        return cls(train=(10, 50, 90), repeats=3, levels=(1, 8, 64), curve_train=(50,), map_nodes=500, seed=seed)
+        """Return a reduced protocol: 3 splits, 3 ratios, 3 numbers of levels; tuned, 2 splits, 2 ratios, 3 methods."""
+        return cls(
+            train=(10, 50, 90),
+            repeats=3,
+            levels=(1, 8, 64),
+            curve_train=(50,),
+            map_nodes=500,
+            seed=seed,
+            tuned_methods=("SpectralClustering", "NetMF", "BoostNE"),
+            tuned_train=(5, 50),
+            tuned_repeats=2,
+            tuned_strengths=(4, 64),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,15 +185,15 @@ def find_method(name: str) -> type[NodeEmbedder]:
     return next(cls for cls in REGISTRY.values() if cls.__name__ == name)
 
 
-def choose_methods(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the class names of the named methods in the paper's order; all seven if no name is given.
+def choose_methods(names: Iterable[str], known: Iterable[str] = PAPER_METHODS.values()) -> tuple[str, ...]:
+    """Return the class names of the named methods in the order of `known`, the paper's; all if no name is given.
 
     Examples
     --------
     >>> choose_methods(["boostne", "NetMF"])
     ('NetMF', 'BoostNE')
     """
-    known = list(PAPER_METHODS.values())
+    known = list(known)
     chosen = set()
     for name in names:
         wanted = name.replace("-", "").replace(" ", "").lower()

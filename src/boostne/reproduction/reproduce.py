@@ -12,10 +12,14 @@ from boostne.io.atomic import check_writable
 from boostne.progress import ProgressCallback, silent
 from boostne.reproduction import result_rows
 from boostne.reproduction.cache import Cache
+from boostne.reproduction.computations import compute
 from boostne.reproduction.csv_tables import CsvRow, to_csv, write_text
 from boostne.reproduction.environment import describe
-from boostne.reproduction.experiments import DatasetResults, run_experiments
+from boostne.reproduction.experiments import DatasetResults, plan_experiments
+from boostne.reproduction.paper import METHODS
 from boostne.reproduction.plan import Protocol
+from boostne.reproduction.tuned_comparison import TunedDataset, plan_tuned
+from boostne.reproduction.tuned_rows import tuned_choice_rows, tuned_score_rows, tuned_wilcoxon_rows
 
 
 @dataclass(frozen=True)
@@ -25,14 +29,15 @@ class Reproduction:
     Attributes
     ----------
     folder : Path
-    scores, shortfalls : list of dict
-        Rows of ``scores.csv`` and ``shortfalls.csv``.
+    scores, shortfalls, tuned_scores : list of dict
+        Rows of ``scores.csv``, ``shortfalls.csv`` and ``tuned_scores.csv``.
     files : list of Path
     """
 
     folder: Path
     scores: list[CsvRow]
     shortfalls: list[CsvRow]
+    tuned_scores: list[CsvRow]
     files: list[Path]
 
 
@@ -42,21 +47,24 @@ def reproduce(
     folder: Path,
     cache: Cache,
     *,
+    tuned_datasets: Iterable[str] = (),
     protocol: Protocol | None = None,
     threads: int | None = None,
     progress: ProgressCallback = silent,
 ) -> Reproduction:
-    """Compute the paper's tables, curves and maps, and write them as CSV files.
+    """Compute the paper's tables, curves and maps, and the tuned comparison, and write them as CSV files.
 
     Parameters
     ----------
     datasets : iterable of str
-        Names of data sets.
+        Names of data sets; without any, this part is omitted.
     methods : iterable of str
-        Class names; see :func:`choose_methods`.
+        Class names; see :func:`choose_methods`. Each part runs those that belong to it.
     folder : Path
         Output folder, created if missing. For a given seed all files but ``run.json`` are identical, byte for byte.
     cache : Cache
+    tuned_datasets : iterable of str, optional
+        Names of the data sets of the tuned comparison; without any, this part is omitted.
     protocol : Protocol, optional
         The paper's protocol by default.
     threads : int, optional
@@ -65,26 +73,43 @@ def reproduce(
         Called before each computation.
     """
     protocol = protocol or Protocol()
+    datasets, tuned_datasets = tuple(datasets), tuple(tuned_datasets)
     _prepare(folder)
     started = datetime.now(UTC)
-    loaded = [load_dataset(name) for name in datasets]
-    results = run_experiments(loaded, tuple(methods), protocol, cache, threads=threads, progress=progress)
-    scores = list(result_rows.score_rows(results, protocol))
-    shortfalls = list(result_rows.shortfall_rows(scores))
-    tables = {
-        "scores": scores,
-        "wilcoxon": result_rows.wilcoxon_rows(results, protocol),
-        "approximation": result_rows.approximation_rows(results),
-        "levels": result_rows.level_rows(results, protocol),
-        "shortfalls": shortfalls,
-    }
+    loaded = {name: load_dataset(name) for name in dict.fromkeys((*datasets, *tuned_datasets))}
+    chosen = tuple(methods)
+    of_paper = [name for name in chosen if name in METHODS.values()]
+    results, pending = plan_experiments([loaded[name] for name in datasets], of_paper, protocol, cache, threads)
+    tuned, more = plan_tuned([loaded[name] for name in tuned_datasets], chosen, protocol, cache, threads)
+    compute([*pending, *more], cache, progress)
+    tables = (_paper_tables(results, protocol) if results else {}) | (_tuned_tables(tuned, protocol) if tuned else {})
     files = [write_text(folder / f"{name}.csv", to_csv(name, rows)) for name, rows in tables.items()]
     files += _write_maps(folder / "maps", results)
-    run = describe(results, protocol, threads)
+    run = describe(results, protocol, threads, tuned)
     times = {"started": started, "finished": datetime.now(UTC)}
     run |= {name: time.isoformat(timespec="seconds") for name, time in times.items()}
     files.append(write_text(folder / "run.json", json.dumps(run, indent=1, ensure_ascii=False) + "\n"))
-    return Reproduction(folder, scores, shortfalls, files)
+    rows = {name: tables.get(name, []) for name in ("scores", "shortfalls", "tuned_scores")}
+    return Reproduction(folder, files=files, **rows)
+
+
+def _paper_tables(results: list[DatasetResults], protocol: Protocol) -> dict[str, list[CsvRow]]:
+    scores = list(result_rows.score_rows(results, protocol))
+    return {
+        "scores": scores,
+        "wilcoxon": list(result_rows.wilcoxon_rows(results, protocol)),
+        "approximation": list(result_rows.approximation_rows(results)),
+        "levels": list(result_rows.level_rows(results, protocol)),
+        "shortfalls": list(result_rows.shortfall_rows(scores)),
+    }
+
+
+def _tuned_tables(results: list[TunedDataset], protocol: Protocol) -> dict[str, list[CsvRow]]:
+    return {
+        "tuned_scores": list(tuned_score_rows(results, protocol)),
+        "tuned_choices": list(tuned_choice_rows(results, protocol)),
+        "tuned_wilcoxon": list(tuned_wilcoxon_rows(results, protocol)),
+    }
 
 
 def _prepare(folder: Path) -> None:

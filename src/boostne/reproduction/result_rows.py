@@ -21,7 +21,7 @@ def score_rows(datasets: Iterable[DatasetResults], protocol: Protocol) -> Iterat
         name = dataset.data.name
         for setting, result in _table_results(dataset):
             method = result.experiment.method
-            for row in _summaries(result.evaluation(protocol.train)):
+            for row in summaries(result.evaluation(protocol.train)):
                 paper = paper_values().get(PaperCell(name, method, row["metric"], row["train_percent"]))
                 yield {
                     "dataset": name,
@@ -38,7 +38,6 @@ def wilcoxon_rows(datasets: Iterable[DatasetResults], protocol: Protocol) -> Ite
 
     Holm's correction is over all tests of a data set.
     """
-    metric_of = {field: metric for metric, field in METRICS.items()}
     for dataset in datasets:
         scored = [
             (setting, result.experiment.method, result.evaluation(protocol.train))
@@ -52,21 +51,27 @@ def wilcoxon_rows(datasets: Iterable[DatasetResults], protocol: Protocol) -> Ite
             if other != "BoostNE"
             for test in compare({method: evaluation, other: baseline}).tests
         ]
-        corrected = holm(test.p for _, test in tests).tolist()
-        for (setting, test), p_holm in zip(tests, corrected, strict=True):
-            yield {
-                "dataset": dataset.data.name,
-                "setting": setting,
-                "method": test.second,
-                "metric": metric_of[test.metric],
-                "wins": test.wins,
-                "ties": test.ties,
-                "losses": test.losses,
-                "difference": f"{test.difference:.6f}",
-                "effect": f"{test.effect:.4f}",
-                "p": f"{test.p:.4g}",
-                "p_holm": f"{p_holm:.4g}",
-            }
+        yield from pair_test_rows(dataset.data.name, tests)
+
+
+def pair_test_rows(dataset: str, tests: list[tuple[str, PairTest]]) -> Iterator[CsvRow]:
+    """Yield the tests of a data set, each with the setting of the first method, with Holm's correction over all."""
+    metric_of = {field: metric for metric, field in METRICS.items()}
+    corrected = holm(test.p for _, test in tests).tolist()
+    for (setting, test), p_holm in zip(tests, corrected, strict=True):
+        yield {
+            "dataset": dataset,
+            "setting": setting,
+            "method": test.second,
+            "metric": metric_of[test.metric],
+            "wins": test.wins,
+            "ties": test.ties,
+            "losses": test.losses,
+            "difference": f"{test.difference:.6f}",
+            "effect": f"{test.effect:.4f}",
+            "p": f"{test.p:.4g}",
+            "p_holm": f"{p_holm:.4g}",
+        }
 
 
 def approximation_rows(datasets: Iterable[DatasetResults]) -> Iterator[CsvRow]:
@@ -83,7 +88,7 @@ def level_rows(datasets: Iterable[DatasetResults], protocol: Protocol) -> Iterat
         curve = _curve_results(dataset)
         netmf = [(1, result) for _, result in _table_results(dataset) if result.experiment.method == "NetMF"]
         for levels, result in [*curve, *(netmf if curve else [])]:
-            for row in _summaries(result.evaluation(protocol.curve_train)):
+            for row in summaries(result.evaluation(protocol.curve_train)):
                 yield {"dataset": dataset.data.name, "method": result.experiment.method, "k": levels, **row}
 
 
@@ -139,15 +144,20 @@ def _curve_results(dataset: DatasetResults) -> list[tuple[int, ExperimentResult]
     return sorted(points, key=lambda point: point[0])
 
 
-def _summaries(evaluation: Evaluation) -> Iterator[CsvRow]:
+def summaries(evaluation: Evaluation) -> Iterator[CsvRow]:
     """Yield mean, standard deviation and standard error by metric and ratio."""
     for metric, field in METRICS.items():
         means, stds = evaluation.mean(field), evaluation.std(field)
         for ratio, mean, std in zip(evaluation.train, means.tolist(), stds.tolist(), strict=True):
-            yield {
-                "metric": metric,
-                "train_percent": int(ratio),
-                "mean": f"{mean:.6f}",
-                "std": f"{std:.6f}",
-                "se": f"{std / np.sqrt(evaluation.repeats):.6f}",
-            }
+            yield summary(metric, int(ratio), mean, std, evaluation.repeats)
+
+
+def summary(metric: str, train_percent: int | str, mean: float, std: float, repeats: int) -> CsvRow:
+    """Return the columns of a mean score over repeats."""
+    return {
+        "metric": metric,
+        "train_percent": train_percent,
+        "mean": f"{mean:.6f}",
+        "std": f"{std:.6f}",
+        "se": f"{std / np.sqrt(repeats):.6f}",
+    }

@@ -1,8 +1,11 @@
-"""The tables of tests and shortfalls as formatted cells, shared by both reports."""
+"""The tables of tests, shortfalls and choices as formatted cells, shared by both reports."""
 
+from collections import Counter
 from collections.abc import Iterable
+from statistics import median_low
 
 from boostne.reproduction.csv_tables import METRIC_NAMES, CsvRow
+from boostne.reproduction.results_folder import TunedChoice
 
 ALPHA = 0.05
 
@@ -50,3 +53,20 @@ def shortfall_table(rows: Iterable[CsvRow]) -> tuple[Cells, list[Cells]]:
         ]
         for row in rows
     ]
+
+
+def choice_table(choices: Iterable[TunedChoice]) -> tuple[Cells, list[Cells]]:
+    """Return header and cells of the most frequent candidate and the median C by method and training ratio."""
+    by_cell: dict[str, dict[float, list[TunedChoice]]] = {}
+    for choice in choices:
+        by_cell.setdefault(choice.method, {}).setdefault(choice.train, []).append(choice)
+    train = sorted({ratio for cells in by_cell.values() for ratio in cells})
+    return ["", *(f"{ratio:g} %" for ratio in train)], [
+        [method, *(_describe_choices(cells[ratio]) if ratio in cells else "" for ratio in train)]
+        for method, cells in by_cell.items()
+    ]
+
+
+def _describe_choices(choices: list[TunedChoice]) -> str:
+    (candidate, count), *_ = Counter(choice.candidate for choice in choices).most_common()
+    return f"{candidate} ({count} of {len(choices)}), C = {median_low(choice.C for choice in choices):g}"

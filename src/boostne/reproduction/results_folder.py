@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 
 from boostne.errors import FileFormatError, ParameterError
-from boostne.reproduction.csv_tables import METRICS, CsvRow, read_csv, row_name
+from boostne.reproduction.csv_tables import ALL_RATIOS, METRICS, CsvRow, read_csv, row_name
 from boostne.reproduction.result_rows import better_setting
 from boostne.visualization.level_map import LevelMap
 
-FILES = ("scores.csv", "wilcoxon.csv", "approximation.csv", "levels.csv", "shortfalls.csv", "run.json")
+FILES = (
+    "scores.csv", "wilcoxon.csv", "approximation.csv", "levels.csv", "shortfalls.csv",
+    "tuned_scores.csv", "tuned_choices.csv", "tuned_wilcoxon.csv", "run.json",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,30 @@ class LevelScore:
 
 
 @dataclass(frozen=True)
+class TunedScore:
+    """A score of the tuned comparison; `column` is its training ratio as shown, or "mean" over all ratios."""
+
+    dataset: str
+    method: str
+    metric: str
+    column: str
+    mean: float
+    std: float
+    se: float
+
+
+@dataclass(frozen=True)
+class TunedChoice:
+    """What a method chose for a split of the tuned comparison."""
+
+    dataset: str
+    method: str
+    train: float
+    candidate: str
+    C: float
+
+
+@dataclass(frozen=True)
 class PaperComparison:
     """The scores of BoostNE in one setting that have a value in the paper.
 
@@ -84,7 +111,9 @@ class ResultsFolder:
     errors : dict
         Maps each data set to pairs of k and the relative approximation error.
     levels : list of LevelScore
-    wilcoxon, shortfalls : list of dict
+    tuned_scores : list of TunedScore
+    tuned_choices : list of TunedChoice
+    wilcoxon, shortfalls, tuned_wilcoxon : list of dict
         Rows of the CSV files.
     maps : list of LevelMap
     run : dict
@@ -96,8 +125,11 @@ class ResultsFolder:
     scores: list[Score]
     errors: dict[str, list[tuple[int, float]]]
     levels: list[LevelScore]
+    tuned_scores: list[TunedScore]
+    tuned_choices: list[TunedChoice]
     wilcoxon: list[CsvRow]
     shortfalls: list[CsvRow]
+    tuned_wilcoxon: list[CsvRow]
     maps: list[LevelMap]
     run: dict[str, Any]
     files: list[str]
@@ -106,6 +138,19 @@ class ResultsFolder:
     def datasets(self) -> list[str]:
         """The data sets, in the order of the tables."""
         return list(dict.fromkeys(score.dataset for score in self.scores))
+
+    @property
+    def tuned_datasets(self) -> list[str]:
+        """The data sets of the tuned comparison, in the order of its tables."""
+        return list(dict.fromkeys(score.dataset for score in self.tuned_scores))
+
+    def tuned_table(self, dataset: str, metric: str) -> tuple[list[str], dict[str, list[TunedScore | None]]]:
+        """Return the columns of a table of the tuned comparison, and the scores of each method by these columns."""
+        scores = [s for s in self.tuned_scores if (s.dataset, s.metric) == (dataset, metric)]
+        columns = list(dict.fromkeys(score.column for score in scores))
+        cells = {(score.method, score.column): score for score in scores}
+        methods = dict.fromkeys(score.method for score in scores)
+        return columns, {name: [cells.get((name, column)) for column in columns] for name in methods}
 
     def score_table(self, dataset: str, metric: str) -> tuple[list[float], dict[str, list[Score | None]]]:
         """Return the training ratios and the scores of each row of a table by these ratios."""
@@ -130,11 +175,11 @@ class ResultsFolder:
 
 
 def read_results_folder(folder: Path) -> ResultsFolder:
-    """Read the files of a reproduction; only ``scores.csv`` and ``run.json`` are required."""
-    for name in ("scores.csv", "run.json"):
-        if not (folder / name).is_file():
+    """Read the files of a reproduction; only ``run.json`` and the scores of one of its parts are required."""
+    for names in (("scores.csv", "tuned_scores.csv"), ("run.json",)):
+        if not any((folder / name).is_file() for name in names):
             raise ParameterError(
-                f"{folder} has no {name}; it must be a folder written by 'boostne reproduce -o FOLDER'"
+                f"{folder} has no {names[0]}; it must be a folder written by 'boostne reproduce -o FOLDER'"
             )
     scores = read_csv(folder / "scores.csv", _parse_score)
     errors: dict[str, list[tuple[int, float]]] = {}
@@ -145,8 +190,11 @@ def read_results_folder(folder: Path) -> ResultsFolder:
         scores=scores,
         errors=errors,
         levels=read_csv(folder / "levels.csv", _parse_level),
+        tuned_scores=read_csv(folder / "tuned_scores.csv", _parse_tuned_score),
+        tuned_choices=read_csv(folder / "tuned_choices.csv", _parse_tuned_choice),
         wilcoxon=read_csv(folder / "wilcoxon.csv", dict),
         shortfalls=read_csv(folder / "shortfalls.csv", dict),
+        tuned_wilcoxon=read_csv(folder / "tuned_wilcoxon.csv", dict),
         maps=[_read_map(path) for path in maps if path.is_file()],
         run=_read_json(folder / "run.json"),
         files=[name for name in FILES if (folder / name).is_file()],
@@ -208,6 +256,29 @@ def _parse_level(row: CsvRow) -> LevelScore:
         train=_number(row["train_percent"]),
         mean=_number(row["mean"]),
         se=_number(row["se"]),
+    )
+
+
+def _parse_tuned_score(row: CsvRow) -> TunedScore:
+    train = row["train_percent"]
+    return TunedScore(
+        dataset=_dataset(row),
+        method=row["method"],
+        metric=_metric(row),
+        column="mean" if train == ALL_RATIOS else f"{_number(train):g} %",
+        mean=_number(row["mean"]),
+        std=_number(row["std"]),
+        se=_number(row["se"]),
+    )
+
+
+def _parse_tuned_choice(row: CsvRow) -> TunedChoice:
+    return TunedChoice(
+        dataset=_dataset(row),
+        method=row["method"],
+        train=_number(row["train_percent"]),
+        candidate=row["candidate"],
+        C=_number(row["C"]),
     )
 
 

@@ -34,8 +34,8 @@ class ScoreRow:
     cells: Sequence[ScoreCell | None]
 
 
-def score_table(caption: str, train: Sequence[float], rows: Sequence[ScoreRow]) -> Markup:
-    """Return the table of one metric: a row per method, a column per training ratio.
+def score_table(caption: str, train: Sequence[float | str], rows: Sequence[ScoreRow]) -> Markup:
+    """Return the table of one metric: a row per method, a column per training ratio in percent, or with another title.
 
     The best score of each column is bold. The background color shows the difference from the paper's value, if any.
     """
@@ -44,7 +44,7 @@ def score_table(caption: str, train: Sequence[float], rows: Sequence[ScoreRow]) 
     head = element(
         "tr",
         element("th", "training ratio", scope="col"),
-        *(element("th", f"{ratio:g} %", scope="col") for ratio in train),
+        *(element("th", ratio if isinstance(ratio, str) else f"{ratio:g} %", scope="col") for ratio in train),
     )
     body = (
         element(
