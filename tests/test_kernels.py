@@ -132,6 +132,12 @@ def run_sweep(kernels, matrix, width, dtype, inner=3, layout=row_order):
     return U, *summed(kernels.sweep(R, V, gram_of(V), U, inner=inner))
 
 
+def run_solve_rows(kernels, matrix, width, dtype, inner=3):
+    U, V = factors(matrix, width, dtype)
+    kernels.solve_rows(ShardedCSR.from_csr(matrix.astype(dtype)), V, gram_of(V), U, inner=inner)
+    return U
+
+
 def run_hals(kernels, matrix, width, dtype, inner=3):
     U, V = factors(matrix, width, dtype)
     C = np.asarray(matrix.astype(dtype).T @ U)
@@ -180,6 +186,12 @@ class TestAgainstReference:
             expected = reference_result(run_sweep, name, width, dtype)
             for actual, desired in zip(ours, expected, strict=True):
                 assert_close(actual, desired, dtype, name)
+
+    def test_solve_rows(self, isa, width, dtype):
+        for name, matrix in MATRICES.items():
+            ours = run_solve_rows(get_kernels(isa), matrix, width, dtype)
+            assert_close(ours, reference_result(run_solve_rows, name, width, dtype), dtype, name)
+            np.testing.assert_array_equal(ours, run_sweep(get_kernels(isa), matrix, width, dtype)[0])
 
     def test_hals(self, isa, width, dtype):
         for name, matrix in MATRICES.items():
@@ -448,7 +460,7 @@ BIG = random_matrix(1500, 1300, 0.02)
 @pytest.mark.parametrize("isa", NATIVE)
 @pytest.mark.usefixtures("many_shards")
 class TestBitwiseReproducibility:
-    runs = (run_sweep, run_hals, run_extrapolate, run_deflate)
+    runs = (run_sweep, run_solve_rows, run_hals, run_extrapolate, run_deflate)
 
     def test_results_do_not_depend_on_threads(self, isa, dtype):
         assert ShardedCSR.from_csr(BIG).n_shards == 7

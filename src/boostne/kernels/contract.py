@@ -59,6 +59,10 @@ class Kernels(ABC):
         """
 
     @abstractmethod
+    def solve_rows(self, R: ShardedCSR, V: Array, gram_v: DoubleArray, U: Array, *, inner: int) -> None:
+        """Run ``inner`` HALS sweeps of each row of U in place, given V: :meth:`sweep` without ``R^T U``."""
+
+    @abstractmethod
     def hals(self, V: Array, C: Array, gram_u: DoubleArray, *, inner: int) -> tuple[DoubleArray, float]:
         """Run ``inner`` HALS sweeps on V in place, given ``C = R^T U`` and ``U^T U``.
 

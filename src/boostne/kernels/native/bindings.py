@@ -94,6 +94,13 @@ class NativeKernels(Kernels):
         )  # fmt: skip
         return [PartialSum(*node, sums[i * n_columns :][:n_columns]) for i, node in enumerate(nodes)], grams
 
+    def solve_rows(self, R: ShardedCSR, V: Array, gram_v: DoubleArray, U: Array, *, inner: int) -> None:
+        _check_factors(R, U, V)
+        n_columns, width = V.shape
+        tiles = self._scratch_for(V.shape, V.dtype) if width > tile_width(V.dtype) else None
+        _, matrix = _residual("solve_rows", R)
+        self._call_typed("solve_rows", V.dtype, *matrix, n_columns, width, inner, DEAD_COMPONENT, V, gram_v, U, tiles)
+
     def hals(self, V: Array, C: Array, gram_u: DoubleArray, *, inner: int) -> tuple[DoubleArray, float]:
         _check_same_shape(V, C)
         n_rows, width = V.shape

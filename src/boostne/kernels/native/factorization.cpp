@@ -26,6 +26,22 @@ void sweep(int isa, const int64_t* cuts, const int64_t* indptr, const int32_t* i
   });
 }
 
+// The half of sweep() that updates U. `tiles` has the size of V, or is null if V has a single tile.
+template <class T>
+void solve_rows(int isa, int threads, int64_t shards, const int64_t* cuts, const int64_t* indptr,
+                const int32_t* indices, const T* data, int64_t n_columns, int64_t width, int inner, double dead,
+                const T* V, const double* gram_v, T* U, T* tiles) {
+  const Gram<T> gram(gram_v, width, dead);
+  const RowKernels<T> kernels = BOOSTNE_FOR_ISA(isa, row_kernels<T>());
+  if (tiles) copy_tiled(V, n_columns, width, tiles);
+  parallel_for(shards, threads, [&](int64_t shard, int) {
+    std::vector<T> scratch(scratch_size(width));
+    const SweepFactors<T> factors{
+        n_columns, width, inner, tiles ? tiles : V, gram.matrix.data(), gram.inverse.data(), U, nullptr, nullptr};
+    kernels.sweep({indptr + cuts[shard] + shard, indices, data, cuts[shard], cuts[shard + 1], factors, scratch.data()});
+  });
+}
+
 template <class T>
 void hals(int isa, int threads, int64_t chunks, int64_t n_rows, int64_t width, int inner, double dead, const T* C,
           const double* gram_u, T* V, double* gram_v, double* inner_product) {
@@ -80,6 +96,15 @@ BOOSTNE_API int boostne_best_isa() { return boostne::best_isa(); }
       boostne::sweep<T>(                                                                                               \
           isa, cuts, indptr, indices, data,                                                                            \
           {threads, first, shards, n_columns, width, inner, dead, V, gram_v, U, partials, grams, buffers, scratch});   \
+    });                                                                                                                \
+  }                                                                                                                    \
+  BOOSTNE_API int boostne_solve_rows_##SUFFIX(int isa, int threads, int64_t shards, const int64_t* cuts,               \
+                                              const int64_t* indptr, const int32_t* indices, const T* data,            \
+                                              int64_t n_columns, int64_t width, int inner, double dead, const T* V,    \
+                                              const double* gram_v, T* U, T* tiles) {                                  \
+    return boostne::guarded([&] {                                                                                      \
+      boostne::solve_rows(isa, threads, shards, cuts, indptr, indices, data, n_columns, width, inner, dead, V, gram_v, \
+                          U, tiles);                                                                                   \
     });                                                                                                                \
   }                                                                                                                    \
   BOOSTNE_API int boostne_hals_##SUFFIX(int isa, int threads, int64_t chunks, int64_t n_rows, int64_t width,           \

@@ -57,6 +57,7 @@ TYPED = {  # exported with the suffixes f32 and f64, for arrays T of float32 and
     "stripe": "l L li LUTL",
     "sweep": f"l {ROWS} {SWEEP}",
     "sweep_column_blocked": f"l {COLUMN_BLOCKED} {SWEEP}",
+    "solve_rows": f"{ROWS} ll id TDTT",
     "hals": "lll id TDTDD",
     "extrapolate": "lll d TTD",
     "deflate": f"{ROWS} l TTD",

@@ -20,8 +20,8 @@ template <class T> struct SweepFactors {  // factors in the fused pass over a sh
   const T* gram_v;   // V V^T
   const T* inverse;  // 1 / diagonal of gram_v, 0 for dead components
   T* U;              // all rows; this shard's rows are updated
-  T* C;              // += R^T U over this shard, tiled
-  double* gram_u;    // += U^T U over this shard
+  T* C;              // += R^T U over this shard, tiled; null if not needed
+  double* gram_u;    // += U^T U over this shard; null if not needed
 };
 
 template <class T> struct SweepRows {  // one shard

@@ -134,6 +134,7 @@ template <class T, int L> void update_rows(const SweepFactors<T>& s, const T* p,
     hals_block<T, kWide<T>>(s.width, s.inner, p_lanes, s.gram_v, s.inverse, u_lanes);
     transpose_out(u_lanes, lanes, s.width, u + r * s.width);
   }
+  if (!s.gram_u) return;
   memset(gram, 0, sizeof(T) * s.width * s.width);
   for (int64_t r = 0; r < count; r += kBlockRows) {
     add_gram<T, L>(u + r * s.width, count - r < kBlockRows ? count - r : kBlockRows, s.width, gram);
@@ -154,6 +155,7 @@ template <class T, int L, int K, bool Prefetch> void sweep_rows_tiled(const Swee
         gather<T, L, K, Prefetch>(s.indices + indptr[r], s.data + indptr[r], indptr[r + 1] - indptr[r],
                                   f.V + at * f.n_columns, p + r * f.width + at);
     update_rows<T, L>(f, p, u, count, p + kBlockRows * f.width);
+    if (!f.C) continue;
     for (int64_t at = 0; at < f.width; at += Tile)
       for (int64_t r = 0; r < count; ++r)
         scatter<T, L, K, Prefetch>(s.indices + indptr[r], s.data + indptr[r], indptr[r + 1] - indptr[r],

@@ -49,15 +49,20 @@ def stripe(indptr: NDArray[np.int64], R: ColumnBlockedCSR) -> None:
         R.starts[b] = span.start + np.searchsorted(strips[order], np.arange(R.n_strips + 1))
 
 
+def solve_rows(R: Residual, V: Array, gram_v: DoubleArray, U: Array, *, inner: int) -> None:
+    """Update U."""
+    for s in range(R.n_shards):
+        hals_sweeps(U[R.cuts[s] : R.cuts[s + 1]], R.shard(s) @ V, gram_v, inner)
+
+
 def sweep(R: Residual, V: Array, gram_v: DoubleArray, U: Array, *, inner: int) -> tuple[list[PartialSum], DoubleArray]:
     """Update U and compute ``R^T U``."""
+    solve_rows(R, V, gram_v, U, inner=inner)
     partials: list[PartialSum] = []
     grams = np.empty((R.n_shards, V.shape[1], V.shape[1]))
     for s in range(R.n_shards):
         rows = slice(R.cuts[s], R.cuts[s + 1])
-        shard = R.shard(s)
-        hals_sweeps(U[rows], shard @ V, gram_v, inner)
-        new = PartialSum(0, R.first_shard + s, np.asarray(shard.T @ U[rows]))
+        new = PartialSum(0, R.first_shard + s, np.asarray(R.shard(s).T @ U[rows]))
         partials = merge_partials(partials, [new])
         grams[s] = gram_of(U[rows])
     return partials, grams

@@ -11,6 +11,7 @@ class ReferenceKernels(Kernels):
     threads = 1
 
     stripe = staticmethod(factorization.stripe)
+    solve_rows = staticmethod(factorization.solve_rows)
     sweep = staticmethod(factorization.sweep)
     hals = staticmethod(factorization.hals)
     extrapolate = staticmethod(factorization.extrapolate)
