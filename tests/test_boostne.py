@@ -465,8 +465,21 @@ class TestQuality:
         assert levels.residual_norms_[-1] < tight.residual_norms_[-1]
 
 
-@pytest.mark.filterwarnings("ignore:.*nodes have no edges:UserWarning")
-@parametrize_with_checks([BoostNE(dimensions=4, levels=2, window=2)])
+SUBSETS = "rows of an adjacency matrix are no graph of their own; nodes are recognized by their ids"
+EXPECTED_FAILURES = {
+    "check_fit_idempotent": SUBSETS,
+    "check_methods_sample_order_invariance": SUBSETS,
+    "check_methods_subset_invariance": SUBSETS,
+    "check_n_features_in_after_fitting": "the number of features is that of the nodes, and the graph may grow",
+    "check_transformer_data_not_an_array": "as_graph rejects objects that are merely convertible to an array",
+    "check_transformer_n_iter": "n_iter_ has one number per level",
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*no edges:UserWarning")
+@parametrize_with_checks(
+    [BoostNE(dimensions=4, levels=2, window=2)], expected_failed_checks=lambda estimator: EXPECTED_FAILURES
+)
 def test_scikit_learn_estimator_checks(estimator, check):
     check(estimator)
 

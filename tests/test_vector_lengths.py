@@ -5,7 +5,7 @@ import pytest
 from tests import graphs
 
 from boostne import BoostNE
-from boostne.vector_lengths import BLOCK_ROWS, rescale_in_place
+from boostne.vector_lengths import BLOCK_ROWS, rescale_alike, rescale_in_place, undoing_factors
 
 
 def lengths(vectors):
@@ -62,3 +62,13 @@ def test_of_boostne():
     assert (model.embedding_.vectors == expected).all()
     assert (model.levels_[1] == model.embedding_.level(2)).all()
     assert lengths(BoostNE(8, levels=2, vector_length=7).fit_transform(graph)).mean() == pytest.approx(7, rel=1e-6)
+
+
+def test_further_vectors_are_treated_alike():
+    vectors = np.random.default_rng(0).random((20, 3))
+    further = vectors[5:9].copy()
+    before = vectors.copy()
+    scale = rescale_in_place(vectors, 2.5)
+    rescale_alike(further, scale)
+    np.testing.assert_array_equal(further, vectors[5:9])
+    np.testing.assert_allclose(vectors * undoing_factors(vectors, scale)[:, None], before)

@@ -1,9 +1,11 @@
 """Propagation: the vector of each node is averaged with those of its neighbors."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from boostne.embedding import Embedding
 from boostne.errors import GraphError, ParameterError
@@ -89,7 +91,7 @@ def propagate_in_place(
     graph, _ = graph.rescaled()
     kernels = get_kernels(threads=threads)
     A = ShardedCSR.from_csr(graph.adjacency, copy=False)
-    loop = graph.adjacency.data.mean(dtype=np.float64) if graph.adjacency.nnz else 1.0
+    loop = _loop_weight(graph)
     root = 1 / np.sqrt(graph.degrees.astype(np.float64) + loop)[:, None]
     width = tile_width(np.float64)
     for first in range(0, vectors.shape[1], width):
@@ -100,15 +102,65 @@ def propagate_in_place(
         vectors[rows, columns] = block
 
 
+def propagate_to_last(
+    graph: Graph,
+    last: NDArray[Any],
+    others: Callable[[NDArray[np.int64], slice], NDArray[np.float64]],
+    weight: float,
+    steps: int,
+    threads: int | None,
+) -> None:
+    """Propagate to the last nodes of a graph only, in place; the vectors of the others stay as they are.
+
+    Parameters
+    ----------
+    graph : Graph
+    last : ndarray
+        Vectors of the last nodes.
+    others : callable
+        ``others(nodes, columns)`` returns some columns of the vectors of other nodes, by their positions.
+    weight, steps, threads
+        As for :func:`propagate`.
+    """
+    graph, _ = graph.rescaled()
+    first = graph.n_nodes - len(last)
+    rows = graph.adjacency[first:]
+    reached = np.unique(np.concatenate([rows.indices, np.arange(first, graph.n_nodes)]))
+    compact = np.searchsorted(reached, rows.indices)
+    A = ShardedCSR.from_csr(sparse.csr_array((rows.data, compact, rows.indptr), shape=(len(last), len(reached))))
+    loop = _loop_weight(graph)
+    root = 1 / np.sqrt(graph.degrees[reached] + loop)[:, None]
+    kernels, own = get_kernels(threads=threads), slice(len(reached) - len(last), None)
+    width = tile_width(np.float64)
+    for begin in range(0, last.shape[1], width):
+        columns = slice(begin, begin + width)
+        block = np.empty((len(reached), last[:, columns].shape[1]))
+        block[: own.start] = others(reached[: own.start], columns)
+        block[own] = last[:, columns]
+        for _ in range(steps):
+            block[own] = _average(kernels.product(A, root * block), block[own], root[own], loop, weight)
+        last[:, columns] = block[own]
+
+
 def _step(
     A: ShardedCSR, block: NDArray[np.float64], root: NDArray[np.float64], loop: float, weight: float, kernels: Kernels
 ) -> NDArray[np.float64]:
     """Return ``(1 - w) E + w S E``, where ``root`` is the diagonal of ``(D + c I)^-1/2``."""
-    scaled = root * block
-    neighbors = kernels.product(A, scaled)
-    neighbors += loop * scaled
-    neighbors *= weight * root
-    return neighbors + (1 - weight) * block
+    return _average(kernels.product(A, root * block), block, root, loop, weight)
+
+
+def _average(
+    sums: NDArray[np.float64], block: NDArray[np.float64], root: NDArray[np.float64], loop: float, weight: float
+) -> NDArray[np.float64]:
+    """Return the average of vectors with those of their neighbors, given the sums of the latter; overwrites them."""
+    sums += loop * (root * block)
+    sums *= weight * root
+    return sums + (1 - weight) * block
+
+
+def _loop_weight(graph: Graph) -> float:
+    """Return the weight c of the loop that each node gets."""
+    return float(graph.adjacency.data.mean(dtype=np.float64)) if graph.adjacency.nnz else 1.0
 
 
 def _rows_of_nodes(graph: Graph, embedding: Embedding) -> NDArray[np.int64]:

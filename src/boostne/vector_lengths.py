@@ -8,20 +8,39 @@ from numpy.typing import NDArray
 BLOCK_ROWS = 65_536
 
 
-def rescale_in_place(vectors: NDArray[Any], mean_length: float) -> None:
-    """Divide each vector by the square root of its length, then all by a constant, so that their mean length is given.
+def rescale_in_place(vectors: NDArray[Any], mean_length: float) -> float:
+    """Divide each vector by the square root of its length, then multiply all so that their mean length is given.
 
-    Vectors of length zero stay as they are, and do not count in the mean.
+    Vectors of length zero stay as they are, and do not count in the mean. Returns the constant that all were multiplied
+    by; :func:`rescale_alike` treats further vectors in the same way.
     """
+    root = _root_lengths(vectors)
+    nonzero = root > 0
+    scale = float(mean_length / root[nonzero].mean()) if nonzero.any() else 1.0
+    _rescale(vectors, root, scale)
+    return scale
+
+
+def rescale_alike(vectors: NDArray[Any], scale: float) -> None:
+    """Divide each vector by the square root of its length and multiply it by a constant, in place."""
+    _rescale(vectors, _root_lengths(vectors), scale)
+
+
+def undoing_factors(vectors: NDArray[Any], scale: float) -> NDArray[np.float64]:
+    """Return what rescaled vectors must be multiplied by, row by row, to be as they were."""
+    return (_root_lengths(vectors) / scale) ** 2
+
+
+def _root_lengths(vectors: NDArray[Any]) -> NDArray[np.float64]:
     root = np.empty(len(vectors))
     for rows in _blocks(len(vectors)):
         block = vectors[rows].astype(np.float64)
         root[rows] = np.einsum("ij,ij->i", block, block) ** 0.25
-    nonzero = root > 0
-    if not nonzero.any():
-        return
-    factors = np.ones_like(root)
-    factors[nonzero] = mean_length / root[nonzero].mean() / root[nonzero]
+    return root
+
+
+def _rescale(vectors: NDArray[Any], root: NDArray[np.float64], scale: float) -> None:
+    factors = np.divide(scale, root, out=np.ones_like(root), where=root > 0)
     for rows in _blocks(len(vectors)):
         vectors[rows] = vectors[rows] * factors[rows, None]
 

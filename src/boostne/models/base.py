@@ -122,6 +122,16 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
             check_integer("threads", self.threads, 1)
 
     def _check_graph(self, X: Any) -> Graph:
+        """Convert and check a graph, and warn of isolated nodes."""
+        graph = self._as_graph(X)
+        if len(graph.isolated):
+            warnings.warn(
+                f"{len(graph.isolated)} of {graph.n_nodes} nodes have no edges; their vectors are zero", stacklevel=3
+            )
+        return graph
+
+    def _as_graph(self, X: Any) -> Graph:
+        """Convert a graph; raise an error if this method cannot embed it."""
         name = type(self).__name__
         if isinstance(X, np.ndarray) or sparse.issparse(X):
             if sparse.issparse(X):
@@ -143,10 +153,6 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
             )
         if graph.adjacency.nnz == 0:
             raise GraphError(f"the graph has {graph.n_nodes} nodes and no edges: there is nothing to embed")
-        if len(graph.isolated):
-            warnings.warn(
-                f"{len(graph.isolated)} of {graph.n_nodes} nodes have no edges; their vectors are zero", stacklevel=2
-            )
         return graph
 
     def __sklearn_tags__(self) -> Any:

@@ -13,7 +13,9 @@ from boostne.graph import Graph
 from boostne.io.parts import parts_folder
 from boostne.matrices import ConnectivityMatrix, DeepWalkMatrix
 from boostne.models.base import Capabilities
-from boostne.models.factorization_base import FactorizationEmbedder
+from boostne.models.fitted_graph import FittedGraph
+from boostne.models.folding import PROPAGATION_STEPS
+from boostne.models.inductive import InductiveEmbedder
 from boostne.progress import Progress, ProgressCallback, silent
 from boostne.propagation import check_weight, propagate_in_place
 from boostne.validation import check_number, seed_from
@@ -23,12 +25,11 @@ LOCAL_ENGINES = ("local", "cuda", "auto")
 # What "auto" stands for: the length of the vectors, and the weight of the neighbors by the form of X.
 VECTOR_LENGTH = 2.5
 NEIGHBOR_WEIGHTS = {"exact": 0.6, "spectral": 0.6, "push": 0.8}
-PROPAGATION_STEPS = {"exact": 1, "spectral": 1, "push": 2}
 # From section V.A of the paper; the number of eigenpairs is from NetMF's code.
 PAPER_MATRIX = DeepWalkMatrix(window=10, negative=1.0, approximation="spectral", eigenpairs=256)
 
 
-class BoostNE(FactorizationEmbedder):
+class BoostNE(InductiveEmbedder):
     """Multi-level network embedding with boosted low-rank matrix approximation.
 
     With X a connectivity matrix, by default DeepWalk's, and ``R_1 = X``, level i solves
@@ -242,8 +243,8 @@ class BoostNE(FactorizationEmbedder):
             progress(Progress("propagation", 0.0))
             propagate_in_place(graph, vectors, propagation, PROPAGATION_STEPS[self.approximation_], self.threads)
         length = VECTOR_LENGTH if self.vector_length == "auto" else self.vector_length
-        if length:
-            rescale_in_place(vectors, length)
+        self.scale_ = rescale_in_place(vectors, length) if length else None
+        self.fitted_graph_ = FittedGraph.of(graph)
         self.settings_ |= {"propagation": propagation, "vector_length": length}
         return vectors, levels
 

@@ -132,6 +132,7 @@ class FactorizationEmbedder(NodeEmbedder):
 
     def _store_form(self, matrix: ConnectivityMatrix, form: MatrixForm) -> None:
         self.approximation_, self.epsilon_, self.max_per_row_ = form.name, form.epsilon, form.max_per_row
+        self.connectivity_: ConnectivityMatrix | None = matrix
         window = getattr(matrix, "window", None)
         self.settings_: dict[str, Any] = {
             "connectivity": type(matrix).__name__,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from boostne.errors import BoostneError, ParameterError
 from boostne.graph import Graph
 from boostne.models import BoostNE
-from boostne.models.boostne import PROPAGATION_STEPS
+from boostne.models.folding import PROPAGATION_STEPS
 from boostne.progress import Progress, ProgressCallback
 from boostne.propagation import propagate_in_place
 from boostne.refinement.search_space import Candidate, SearchSpace

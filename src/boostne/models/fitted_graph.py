@@ -1,0 +1,85 @@
+"""What a model remembers of the graph that it was fitted to."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostne.errors import GraphError
+from boostne.graph import Graph
+
+_BLOCK_ENTRIES = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class FittedGraph:
+    """Facts about a graph, and a digest of the edges of each node, by which changes are found.
+
+    Attributes
+    ----------
+    fingerprint : str
+        See :meth:`boostne.Graph.fingerprint`.
+    n_edges : int
+    directed, weighted : bool
+    neighborhoods : ndarray of uint64
+        A digest of the neighbors of each node and of the weights of the edges to them; their order does not matter.
+    """
+
+    fingerprint: str
+    n_edges: int
+    directed: bool
+    weighted: bool
+    neighborhoods: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, graph: Graph) -> "FittedGraph":
+        """Return the facts about a graph."""
+        return cls(graph.fingerprint(), graph.n_edges, graph.directed, graph.weighted, neighborhood_digests(graph))
+
+    def check_kind(self, graph: Graph) -> None:
+        """Raise GraphError unless a graph has the direction and weights that the model's graph had."""
+        for kind, ours, theirs in (
+            ("directed", self.directed, graph.directed),
+            ("weighted", self.weighted, graph.weighted),
+        ):
+            if ours != theirs:
+                names = [name if is_so else f"un{name}" for name, is_so in ((kind, theirs), (kind, ours))]
+                raise GraphError(
+                    f"the graph is {names[0]}, and the model was fitted to a graph that is {names[1]}: pass a graph of "
+                    "the same kind, or fit a new model"
+                )
+
+
+def neighborhood_digests(graph: Graph) -> NDArray[np.uint64]:
+    """Return a digest of the neighbors of each node, the same in every process and for every order of the nodes."""
+    A, of_node = graph.adjacency, _node_digests(graph.nodes)
+    found = np.empty(graph.n_nodes, np.uint64)
+    first = 0
+    while first < graph.n_nodes:  # in blocks: a digest per edge can take more memory than the graph
+        last = int(np.searchsorted(A.indptr, A.indptr[first] + _BLOCK_ENTRIES, side="right")) - 1
+        last = max(last, first + 1)
+        ends = A.indptr[first : last + 1]
+        entries = slice(ends[0], ends[-1])
+        weights = A.data[entries].astype(np.float64).view(np.uint64)
+        # The sum of no digests is 0, and differences of sums are right modulo 2^64.
+        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(_mix(of_node[A.indices[entries]] ^ weights))])
+        found[first:last] = np.diff(sums[ends - ends[0]])
+        first = last
+    return found
+
+
+def _node_digests(nodes: NDArray[Any]) -> NDArray[np.uint64]:
+    if nodes.dtype.kind == "i":
+        return _mix(nodes.astype(np.uint64))
+    digests = (hashlib.blake2b(repr(node).encode("utf-8", "surrogatepass"), digest_size=8) for node in nodes.tolist())
+    return np.frombuffer(b"".join(digest.digest() for digest in digests), dtype="<u8").astype(np.uint64)
+
+
+def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Scramble 64-bit numbers: the finalizer of SplitMix64."""
+    values = values + np.uint64(0x9E3779B97F4A7C15)
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))

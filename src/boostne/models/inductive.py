@@ -1,0 +1,140 @@
+"""What a fitted model can do for graphs that it was not fitted to: embed new nodes, be saved, be loaded."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.utils import TransformerTags
+from sklearn.utils.validation import check_is_fitted
+
+from boostne.embedding import Embedding
+from boostne.graph import Graph
+from boostne.matrices import ConnectivityMatrix
+from boostne.models.factorization_base import FactorizationEmbedder
+from boostne.models.fitted_graph import FittedGraph
+from boostne.models.folding import find_known_nodes, fold_nodes
+from boostne.progress import ProgressCallback, silent
+from boostne.validation import check_choice
+
+CONTAINERS = ("default", "pandas", "polars")
+
+
+class InductiveEmbedder(FactorizationEmbedder):
+    """Base of the estimators whose context vectors give vectors to nodes that were not there when they were fitted.
+
+    Attributes
+    ----------
+    context_ : ndarray of shape (n, d)
+        ``[V_1^T … V_k^T]``.
+    scale_ : float or None
+        Constant of the lengths of the vectors; see :func:`boostne.vector_lengths.rescale_in_place`. None if the
+        vectors were not rescaled.
+    fitted_graph_ : FittedGraph
+        Facts about the graph.
+    """
+
+    context_: NDArray[Any]
+    settings_: dict[str, Any]
+    approximation_: str
+    epsilon_: float | None
+    max_per_row_: int | None
+    connectivity_: ConnectivityMatrix | None
+    scale_: float | None
+    fitted_graph_: FittedGraph
+
+    def fit_transform(self, X: Any, y: object = None, *, progress: ProgressCallback = silent) -> Any:
+        """Embed the nodes of a graph and return their vectors as :meth:`transform` would."""
+        self.fit(X, y, progress=progress)
+        return self._in_container(self.embedding_)
+
+    def fold_in(self, X: Any, *, refresh: bool = False, progress: ProgressCallback = silent) -> Embedding:
+        """Return vectors for the nodes of a graph that the model does not know.
+
+        With r_1 the row of X of a new node in the enlarged graph, restricted to known nodes, level i is
+
+        ``u_i = argmin_{u >= 0} ||r_i - u V_i||^2``  and leaves  ``r_{i+1} = max(r_i - u_i V_i, 0)``.
+
+        The vector ``[u_1 … u_k]`` is then averaged with those of its neighbors and rescaled, like the vectors of the
+        model. Neither these nor the model change.
+
+        Parameters
+        ----------
+        X : Graph, matrix, networkx graph, edge table or list of pairs
+            The whole graph: known nodes, which are recognized by their ids, new nodes, and all edges between them.
+            Known nodes may be missing.
+        refresh : bool, default=False
+            Whether to return new vectors also for known nodes whose edges changed.
+        progress : callable, optional
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        Embedding
+            In the order of the graph. Nodes without edges get zero vectors and a warning.
+        """
+        graph = self._check_enlarged(X)
+        found = fold_nodes(self, graph, find_known_nodes(self, graph), refresh=refresh, progress=progress)
+        return Embedding(graph.nodes[found.positions], found.vectors, self.embedding_.levels)
+
+    def transform(self, X: Any, *, refresh: bool = False, progress: ProgressCallback = silent) -> Any:
+        """Return the vectors of the nodes of a graph, known and new.
+
+        Known nodes keep their vectors, so that ``fit(X).transform(X)`` is ``fit_transform(X)``; new ones are folded in.
+
+        Parameters
+        ----------
+        X, refresh, progress
+            As for :meth:`fold_in`; with ``refresh``, known nodes whose edges changed get new vectors, too.
+
+        Returns
+        -------
+        ndarray of shape (n, d), or data frame
+            Row i belongs to ``as_graph(X).nodes[i]``. After ``set_output(transform="pandas")`` a data frame indexed by
+            node, with columns named by :meth:`get_feature_names_out`.
+        """
+        graph = self._check_enlarged(X)
+        rows = find_known_nodes(self, graph)
+        found = fold_nodes(self, graph, rows, refresh=refresh, progress=progress)
+        vectors = self.embedding_.vectors[rows]
+        vectors[found.positions] = found.vectors
+        return self._in_container(Embedding(graph.nodes, vectors, self.embedding_.levels))
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:  # noqa: ARG002
+        """Return the names of the columns: ``level1_0 … level1_15, level2_0 …``."""
+        check_is_fitted(self, "embedding_")
+        widths = enumerate(self.embedding_.levels.tolist(), 1)
+        return np.array([f"level{i}_{j}" for i, width in widths for j in range(width)], dtype=object)
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Choose what :meth:`transform` returns, as in scikit-learn.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, optional
+            An array, or a data frame of the given library. None leaves the choice as it is.
+        """
+        if transform is not None:
+            check_choice("transform", transform, CONTAINERS)
+            self._output = transform
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags = TransformerTags(preserves_dtype=[])  # the parameter dtype decides
+        return tags
+
+    def _in_container(self, embedding: Embedding) -> Any:
+        container = getattr(self, "_output", get_config()["transform_output"])
+        if container == "default":
+            return embedding.vectors
+        names = self.get_feature_names_out().tolist()
+        if container == "pandas":
+            return embedding.to_frame().set_axis(names, axis="columns")
+        import polars as pl
+
+        return pl.DataFrame(embedding.vectors, schema=names, orient="row")
+
+    def _check_enlarged(self, X: Any) -> Graph:
+        check_is_fitted(self, "embedding_")
+        return self._as_graph(X)
