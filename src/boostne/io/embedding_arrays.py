@@ -2,12 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from boostne.embedding import Embedding
 from boostne.errors import FileFormatError
@@ -19,27 +20,37 @@ from boostne.io.numpy_files import open_archive, read_npy_file
 
 def write_npz(embedding: Embedding, path: Path) -> None:
     """Write the arrays ``nodes``, ``vectors`` and ``levels`` without pickling."""
-    arrays: dict[str, Any] = {"vectors": embedding.vectors, "levels": embedding.levels}
-    if embedding.nodes.dtype.kind == "O":  # NumPy would pickle objects
-        arrays |= {"nodes": np.array(ids_to_json(embedding.nodes)), "nodes_encoding": np.array("json")}
-    else:
-        arrays["nodes"] = embedding.nodes
     with path.open("wb") as file:
-        np.savez(file, **arrays)
+        np.savez(file, **embedding_arrays(embedding))
+
+
+def embedding_arrays(embedding: Embedding) -> dict[str, Any]:
+    """Return the arrays of an ``.npz`` file, none of which NumPy would pickle."""
+    arrays: dict[str, Any] = {"vectors": embedding.vectors, "levels": embedding.levels}
+    if embedding.nodes.dtype.kind == "O":
+        return arrays | {"nodes": np.array(ids_to_json(embedding.nodes)), "nodes_encoding": np.array("json")}
+    return arrays | {"nodes": embedding.nodes}
 
 
 def read_npz(path: Path) -> Embedding:
     """Read the arrays ``nodes``, ``vectors`` and, if present, ``levels``."""
     with open_archive(path) as archive:
-        nodes, vectors = archive.read("nodes"), archive.read("vectors")
-        levels = archive.read("levels") if "levels" in archive.names else None
-        encoded = "nodes_encoding" in archive.names
+        names = ["nodes", "vectors", *({"levels", "nodes_encoding"} & set(archive.names))]
+        arrays = {name: archive.read(name) for name in names}
+    try:
+        return embedding_from_arrays(arrays)
+    except FileFormatError as error:
+        raise FileFormatError(f"{path}: {error}") from None
+
+
+def embedding_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Embedding:
+    """Return the embedding that :func:`embedding_arrays` took apart."""
+    nodes, encoded = arrays["nodes"], "nodes_encoding" in arrays
     if nodes.dtype.kind not in ("U" if encoded else "iuU"):
         raise FileFormatError(
-            f"{path}: the array 'nodes' must contain integers or strings, got {nodes.dtype}; "
-            "convert the ids before saving them"
+            f"the array 'nodes' must contain integers or strings, got {nodes.dtype}; convert the ids before saving them"
         )
-    return Embedding(ids_from_json(nodes.tolist()) if encoded else nodes, vectors, levels)
+    return Embedding(ids_from_json(nodes.tolist()) if encoded else nodes, arrays["vectors"], arrays.get("levels"))
 
 
 def write_npy(embedding: Embedding, path: Path) -> None:

@@ -97,6 +97,11 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
         """Embed the nodes of a graph and return their vectors; row i belongs to ``embedding_.nodes[i]``."""
         return self.fit(X, y, progress=progress).embedding_.vectors
 
+    @classmethod
+    def run_parameters(cls) -> tuple[str, ...]:
+        """Return the names of the parameters that affect how a fit runs but not its result."""
+        return cls._execution_parameters
+
     def result_parameters(self) -> dict[str, Any]:
         """Return the parameters that determine the result, as values that JSON can represent.
 

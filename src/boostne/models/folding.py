@@ -65,12 +65,21 @@ def find_known_nodes(model: "InductiveEmbedder", graph: Graph) -> NDArray[np.int
 
 
 def changed_nodes(model: "InductiveEmbedder", graph: Graph, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Mark the known nodes whose edges differ from those in the model's graph."""
+    """Mark the known nodes whose rows of X changed: those from which a walk reaches a node whose edges changed."""
     digests = neighborhood_digests(graph)
     known = rows >= 0
-    changed = np.zeros(len(rows), dtype=bool)
-    changed[known] = digests[known] != model.fitted_graph_.neighborhoods[rows[known]]
-    return changed
+    touched = ~known
+    touched[known] = digests[known] != model.fitted_graph_.neighborhoods[rows[known]]
+    A = graph.adjacency
+    links = sparse.csr_array((np.ones(A.nnz, np.float32), A.indices, A.indptr), shape=A.shape)
+    reached = touched
+    # Entries also depend on the degree of the last node of a walk, so that the step to it counts.
+    for _ in range(getattr(model.connectivity_, "window", None) or graph.n_nodes):
+        further = reached | (links @ reached.astype(np.float32) > 0)
+        if (further == reached).all():
+            break
+        reached = further
+    return reached & known
 
 
 def fold_nodes(
@@ -141,13 +150,14 @@ def _source(model: "InductiveEmbedder", graph: Graph) -> MatrixSource:
 
 def connectivity_of(model: "InductiveEmbedder") -> ConnectivityMatrix:
     """Return the matrix of a model; raise ParameterError if it exists for the model's own graph only."""
-    matrix = model.connectivity_ if model.connectivity_ is not None else as_connectivity(model.connectivity)
-    if isinstance(matrix, ExplicitMatrix) and not callable(matrix.matrix):
+    if callable(model.connectivity):
+        return as_connectivity(model.connectivity)
+    if model.connectivity_ is None or isinstance(model.connectivity_, ExplicitMatrix):
         raise ParameterError(
-            "the model was fitted with a matrix of your own, which has no rows for other nodes: fit with "
-            "connectivity=function, a function from a graph to its matrix, or set_params(connectivity=function)"
+            "the model was fitted with a matrix of your own, and its rows for other nodes are needed: call "
+            "set_params(connectivity=function) with a function from a graph to its matrix, in the order of graph.nodes"
         )
-    return matrix
+    return model.connectivity_
 
 
 def _refine(model: "InductiveEmbedder", graph: Graph, rows: NDArray[np.int64], vectors: NDArray[Any]) -> None:

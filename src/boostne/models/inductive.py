@@ -1,5 +1,6 @@
 """What a fitted model can do for graphs that it was not fitted to: embed new nodes, be saved, be loaded."""
 
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -10,10 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from boostne.embedding import Embedding
 from boostne.graph import Graph
+from boostne.interop import as_graph
 from boostne.matrices import ConnectivityMatrix
 from boostne.models.factorization_base import FactorizationEmbedder
 from boostne.models.fitted_graph import FittedGraph
 from boostne.models.folding import find_known_nodes, fold_nodes
+from boostne.models.model_files import load_model, save_model
 from boostne.progress import ProgressCallback, silent
 from boostne.validation import check_choice
 
@@ -42,6 +45,7 @@ class InductiveEmbedder(FactorizationEmbedder):
     connectivity_: ConnectivityMatrix | None
     scale_: float | None
     fitted_graph_: FittedGraph
+    graph_: Graph
 
     def fit_transform(self, X: Any, y: object = None, *, progress: ProgressCallback = silent) -> Any:
         """Embed the nodes of a graph and return their vectors as :meth:`transform` would."""
@@ -99,6 +103,34 @@ class InductiveEmbedder(FactorizationEmbedder):
         vectors = self.embedding_.vectors[rows]
         vectors[found.positions] = found.vectors
         return self._in_container(Embedding(graph.nodes, vectors, self.embedding_.levels))
+
+    def save(self, path: str | Path, *, graph: Any = None) -> None:
+        """Write the fitted model to a file, which :meth:`load` reads.
+
+        The file contains the vectors, the context vectors, the parameters, the node ids, and a fingerprint of the graph
+        and of the edges of each node. It has a version and a checksum, and nothing in it is pickled. Parameters that
+        only affect how a fit runs, such as ``threads``, are left out.
+
+        Parameters
+        ----------
+        path : str or Path
+            With the suffix ``.npz``. It is also an embedding file: :func:`boostne.read_embedding` reads the vectors.
+        graph : Graph, or anything that :func:`boostne.as_graph` accepts, optional
+            The graph of the fit, to be stored as well; :meth:`load` returns it as ``graph_``.
+        """
+        check_is_fitted(self, "embedding_")
+        save_model(self, path, None if graph is None else as_graph(graph))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a model written by :meth:`save`.
+
+        Raises
+        ------
+        FileFormatError
+            If the file is damaged, is no model, or was written by a newer version.
+        """
+        return load_model(cls, path)
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:  # noqa: ARG002
         """Return the names of the columns: ``level1_0 … level1_15, level2_0 …``."""

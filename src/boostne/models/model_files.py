@@ -1,0 +1,163 @@
+"""Fitted models in ``.npz`` files: vectors, context vectors, parameters, and what is needed of the graph; no pickle.
+
+A model file is also an embedding file: :func:`boostne.read_embedding` reads its vectors.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from boostne.embedding import Embedding
+from boostne.errors import FileFormatError, GraphError, ParameterError
+from boostne.graph import Graph
+from boostne.io.atomic import atomic_path
+from boostne.io.embedding_arrays import embedding_arrays, embedding_from_arrays
+from boostne.io.numpy_files import ArrayArchive, open_archive
+from boostne.matrices import MATRICES, ConnectivityMatrix, ExplicitMatrix
+from boostne.models.base import to_json
+from boostne.models.fitted_graph import FittedGraph
+from boostne.version import installed_version
+
+if TYPE_CHECKING:
+    from boostne.models.inductive import InductiveEmbedder
+
+Model = TypeVar("Model", bound="InductiveEmbedder")
+
+FORMAT_VERSION = 1
+SUFFIX = ".npz"
+# Attributes of a fitted model besides the arrays; None where a model lacks one.
+FACTS = ("settings_", "approximation_", "epsilon_", "max_per_row_", "engine_", "scale_")
+ARRAYS = ("context_", "n_iter_", "residual_norms_", "nnz_")
+GRAPH_ARRAYS = ("graph_indptr", "graph_indices", "graph_data")
+
+
+def save_model(model: "InductiveEmbedder", path: str | Path, graph: Graph | None) -> None:
+    """Write a model atomically; see :meth:`InductiveEmbedder.save`."""
+    path = check_suffix(path)
+    arrays = embedding_arrays(model.embedding_)
+    arrays |= {name.removesuffix("_"): getattr(model, name) for name in ARRAYS}
+    arrays["neighborhoods"] = model.fitted_graph_.neighborhoods
+    if model.dropped_mass_ is not None:
+        arrays["dropped_mass"] = model.dropped_mass_
+    arrays |= {f"objective{i}": values for i, values in enumerate(model.objective_, 1)}
+    if graph is not None:
+        if graph.fingerprint() != model.fitted_graph_.fingerprint:
+            raise GraphError("the model was fitted to another graph: save it without graph=, or with its own")
+        A = graph.adjacency
+        arrays |= dict(zip(GRAPH_ARRAYS, (A.indptr, A.indices, A.data), strict=True))
+    header = json.dumps(_header(model))
+    arrays["model"] = np.array(header)
+    arrays["sha256"] = np.array(_digest(header, arrays))
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, **arrays)
+
+
+def load_model(cls: type[Model], path: str | Path) -> Model:
+    """Read a model; see :meth:`InductiveEmbedder.load`."""
+    path = check_suffix(path)
+    with open_archive(path) as archive:
+        header = _read_header(path, archive)
+        arrays = {name: archive.read(name) for name in archive.names}
+    if arrays["sha256"].item() != _digest(arrays["model"].item(), arrays):
+        raise FileFormatError(f"{path}: its checksum does not match its content; the file is damaged: save it again")
+    try:
+        return _restore(cls, header, arrays)
+    except (KeyError, TypeError, ValueError) as error:  # also ParameterError and GraphError
+        raise FileFormatError(f"{path}: not a valid model ({error}); fit and save it again") from error
+
+
+def check_suffix(path: str | Path) -> Path:
+    """Return the path; raise ParameterError unless it has the suffix of a model."""
+    path = Path(path)
+    if path.suffix.lower() != SUFFIX:
+        raise ParameterError(f"{path}: the suffix of a model must be {SUFFIX}, got {path.suffix or 'none'!r}")
+    return path
+
+
+def _header(model: "InductiveEmbedder") -> dict[str, Any]:
+    """Return everything but the arrays, as JSON can represent it."""
+    matrix, graph = model.connectivity_, model.fitted_graph_
+    given = {name: value for name, value in model.get_params(deep=False).items() if name not in model.run_parameters()}
+    return {
+        "format": FORMAT_VERSION,
+        "boostne": installed_version(),
+        "method": type(model).__name__,
+        "parameters": {name: "function" if callable(value) else to_json(name, value) for name, value in given.items()},
+        "connectivity": None if isinstance(matrix, ExplicitMatrix) else to_json("connectivity", matrix),
+        "fitted": {name: getattr(model, name) for name in FACTS},
+        "graph": {name: getattr(graph, name) for name in ("fingerprint", "n_edges", "directed", "weighted")},
+    }
+
+
+def _digest(header: str, arrays: dict[str, Any]) -> str:
+    digest = hashlib.sha256(header.encode())
+    for name in sorted(arrays.keys() - {"model", "sha256"}):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        digest.update(array.reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
+
+
+def _read_header(path: Path, archive: ArrayArchive) -> dict[str, Any]:
+    missing = {"model", "sha256"} - set(archive.names)
+    if missing:
+        kind = "an embedding" if "vectors" in archive.names else "another file"
+        raise FileFormatError(f"{path}: {kind}, not a model; 'boostne embed --model' and BoostNE.save write models")
+    header = json.loads(archive.read("model").item())
+    if not isinstance(header, dict) or not isinstance(header.get("format"), int):
+        raise FileFormatError(f"{path}: not a model of boostne; it belongs to another program")
+    if header["format"] > FORMAT_VERSION:
+        raise FileFormatError(
+            f"{path}: written by boostne {header.get('boostne')} in format {header['format']}, and this version reads "
+            f"format {FORMAT_VERSION}: upgrade boostne"
+        )
+    return header
+
+
+def _restore(cls: type[Model], header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Model:
+    if header["method"] != cls.__name__:
+        raise ParameterError(f"it is a model of {header['method']}, not of {cls.__name__}")
+    parameters = header["parameters"]
+    model = cls(**parameters | {"connectivity": _as_matrix(parameters["connectivity"])})
+    embedding = embedding_from_arrays(arrays)
+    shape = embedding.vectors.shape
+    for name, expected in {"context": shape, "neighborhoods": shape[:1]}.items():
+        if arrays[name].shape != expected:
+            raise ParameterError(f"the array {name!r} has shape {arrays[name].shape}, expected {expected}")
+    model.embedding_, model.n_features_in_ = embedding, len(embedding)
+    for name in ARRAYS:
+        setattr(model, name, arrays[name.removesuffix("_")])
+    for name in FACTS:
+        setattr(model, name, header["fitted"][name])
+    matrix = _as_matrix(header["connectivity"])
+    model.connectivity_ = matrix if isinstance(matrix, ConnectivityMatrix) else None
+    model.dropped_mass_ = arrays.get("dropped_mass")
+    model.objective_ = [arrays[f"objective{i}"] for i in range(1, model.levels + 1)]
+    model.levels_ = np.split(embedding.vectors, np.cumsum(embedding.levels)[:-1], axis=1)
+    model.fitted_graph_ = FittedGraph(**header["graph"], neighborhoods=arrays["neighborhoods"])
+    if GRAPH_ARRAYS[0] in arrays:
+        model.graph_ = _restore_graph(embedding, model.fitted_graph_, arrays)
+    return model
+
+
+def _restore_graph(embedding: Embedding, fitted: FittedGraph, arrays: dict[str, NDArray[Any]]) -> Graph:
+    indptr, indices, data = (arrays[name] for name in GRAPH_ARRAYS)
+    n = len(embedding)
+    graph = Graph(sparse.csr_array((data, indices, indptr), shape=(n, n)), embedding.nodes, directed=fitted.directed)
+    if graph.fingerprint() != fitted.fingerprint:
+        raise ParameterError("its graph does not have the fingerprint of the fitted one")
+    return graph
+
+
+def _as_matrix(value: Any) -> Any:
+    """Return a matrix with parameters for what :func:`to_json` made of one; anything else stays as it is."""
+    if not isinstance(value, dict):
+        return value
+    classes = {one.__name__: one for one in MATRICES.values()}
+    parameters = dict(value)
+    return classes[parameters.pop("name")](**parameters)
