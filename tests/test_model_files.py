@@ -184,7 +184,9 @@ class TestErrors:
             ({"method": "NetMF"}, "a model of NetMF, not of BoostNE"),
             ({"parameters": {"connectivity": "deepwalk", "depth": 3}}, "depth"),
             ({"connectivity": {"name": "NoMatrix"}}, "NoMatrix"),
-            ({"fitted": {}}, "settings_"),
+            ({"fitted": {}}, "approximation_"),
+            ({"fitted": {"approximation_": "push", "settings_": {"propagation": 2}}}, "propagation"),
+            ({"fitted": []}, "list indices"),
             ({"graph": {"fingerprint": "x"}}, "missing"),
         ],
     )
@@ -201,7 +203,7 @@ class TestErrors:
 
     def test_wrong_shapes(self, saved):
         rewrite(saved, context=np.zeros((3, 8), np.float32))
-        with pytest.raises(FileFormatError, match=r"'context' has shape \(3, 8\), expected \(34, 8\)"):
+        with pytest.raises(FileFormatError, match=r"'context' has shape \(3, 8\) of float32"):
             BoostNE.load(saved)
 
     def test_objects_are_not_loaded(self, saved):

@@ -15,6 +15,7 @@ import click
 from boostne.cli.program import program, run
 from fuzz.case import OK, Case, require
 from fuzz.mutations import mutate
+from fuzz.targets.models import saved_model
 
 _CODES = (0, 1, 2, 3)
 _TEXTS = ("", "x", "0", "-1", "1e999", "nan", "é", "\udcff", "a\nb", "--", "-", "/", ".", "%s", "[red]", "=1", "9" * 30)
@@ -85,7 +86,7 @@ def _check(code: Any, out: str, err: str, arguments: list[str]) -> str:
 def _prepare(case: Case) -> list[str]:
     """Write files and return the arguments of a command."""
     rng = case.rng
-    for name, data in _FILES.items():
+    for name, data in {**_FILES, "model.npz": saved_model()}.items():
         (case.folder / name).write_bytes(mutate(rng, data) if rng.random() < 0.1 else data)
     arguments = _arguments(rng)
     case.announce(f"boostne {arguments}")
@@ -122,6 +123,7 @@ def _defaults(rng: Random, name: str) -> list[str]:
     output = {
         "embed": ["-o", rng.choice(files)],
         "propagate": ["-o", rng.choice(files)],
+        "transform": ["-o", rng.choice(files)],
         "tune": ["-o", rng.choice(files), "--budget", rng.choice(("2", "3"))],
         "generate": ["--nodes", rng.choice(("0", "1", "10", "50", "1000000000000000"))],
         "evaluate": ["--repeats", "1"],
@@ -135,6 +137,7 @@ def _values(rng: Random, name: str) -> list[str]:
         "labels": ("labels.txt", "labels.txt", "karate"),
         "embeddings": ("vectors.csv", "vectors.emb"),
         "vectors": ("vectors.csv", "vectors.emb"),
+        "model": ("model.npz", "model.npz", "vectors.csv"),
         "edges": ("edges.csv", "edges.csv", "/dev/null/x"),
         "folder": (".", _MISSING, "graph.csv"),
     }
@@ -154,7 +157,7 @@ def _option(rng: Random, option: click.Option) -> list[str]:
         return [flag, rng.choice(_SIZES)]
     if option.name.removeprefix("label_") in ("format", "method", "variable", "source", "target", "weight"):
         return [flag, rng.choice(("csv", "edgelist", "mtx", "mat", "0", "1", "2", "source", "weight", *_TEXTS))]
-    if option.name in ("checkpoint", "cache", "ids", "labels", "output", "trials"):
+    if option.name in ("checkpoint", "cache", "ids", "labels", "model", "output", "trials"):
         return [flag, rng.choice(("folder", "graph.csv", "labels.txt", "/dev/null/x", *_TEXTS))]
     pool = _NUMBERS if flag in _SLOW else (*_NUMBERS, *_HUGE)
     return [flag, rng.choice((*pool * 2, *_TEXTS))]

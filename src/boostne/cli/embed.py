@@ -50,6 +50,7 @@ _method_option = click.option(
         "boostne embed cora -o cora.npz --approximation spectral --seed 1",
         "boostne embed cora -o cora.npz --connectivity node2vec --p 0.5",
         "boostne embed cora -o cora.npz --method deepwalk --walks 20",
+        "boostne embed edges.csv -o vectors.npz --model model.npz",
         "boostne embed large.txt -o large.npz --memory 4GB",
         "boostne embed large.txt -o large.npz --scheduler tcp://10.0.0.1:8786",
         "boostne embed huge.txt -o /shared/huge/ --scheduler tcp://10.0.0.1:8786",
@@ -65,17 +66,23 @@ _method_option = click.option(
     help="File to write: .npz, .npy, .parquet, .csv, .emb or .txt (word2vec). With --scheduler or --workers also "
     "a folder, FOLDER/, in which the workers write Parquet parts.",
 )
+@click.option(
+    "--model",
+    metavar="FILE",
+    help="Also save the fitted model (.npz), with which 'boostne transform' embeds new nodes.  [--method boostne]",
+)
 @_method_option
 @to_undirected_option
 @quiet_option
 @debug_option
 @click.pass_context
-def embed(ctx: click.Context, /, graph: str, output: str, method: str, **_: Any) -> None:
+def embed(ctx: click.Context, /, graph: str, output: str, model: str | None, method: str, **_: Any) -> None:
     """Run ``boostne embed``."""
     from boostne.io import write_embedding
 
     check_model_options(ctx)
     in_parts = _check_output(ctx, graph, output)
+    _check_model_file(ctx, in_parts)
     _check_cluster_options(ctx, in_parts)
     parameters = given(ctx, MODEL_OPTIONS)
     session = session_of(ctx)
@@ -86,23 +93,27 @@ def embed(ctx: click.Context, /, graph: str, output: str, method: str, **_: Any)
         network = load_graph(ctx, graph)
         check_direction(network, method)
         with _cluster(ctx) as engine:
-            model = make_estimator(method, parameters, engine)
+            estimator = make_estimator(method, parameters, engine)
             if "checkpoint" in parameters:
                 session.saved = (
                     f"finished levels are saved in {parameters['checkpoint']}; run the same command again to resume"
                 )
             if in_parts:
-                model.fit_to_parts(network, output, progress=progress)
+                estimator.fit_to_parts(network, output, progress=progress)
             else:
-                model.fit(network, progress=progress)
+                estimator.fit(network, progress=progress)
         if not in_parts:
             progress(Progress("writing", 0, output))
-            write_embedding(model.embedding_, output)
+            write_embedding(estimator.embedding_, output)
+        if model is not None:
+            progress(Progress("writing", 0.5, model))
+            estimator.save(model)
     session.saved = ""
     if not session.screen.quiet:
-        print_pairs(_summary(graph, network, model, output, time.perf_counter() - begin))
-        if hasattr(model, "settings_"):
-            session.screen.note("setting", _describe_setting(model.settings_))
+        lines = _summary(graph, network, estimator, output, time.perf_counter() - begin)
+        print_pairs(lines | ({} if model is None else {"model": model}))
+        if hasattr(estimator, "settings_"):
+            session.screen.note("setting", _describe_setting(estimator.settings_))
 
 
 @click.command(
@@ -164,6 +175,21 @@ def _check_output(ctx: click.Context, graph: str, output: str) -> bool:
             f"{output} is a folder, and only Dask workers write into folders; give --scheduler or --workers, or a file"
         )
     return True
+
+
+def _check_model_file(ctx: click.Context, in_parts: bool) -> None:
+    """Check that a model can be written, before any work."""
+    from boostne.models.model_files import check_suffix
+
+    model, method = ctx.params["model"], ctx.params["method"]
+    if model is None:
+        return
+    if method != "boostne":
+        raise click.UsageError(f"--model belongs to --method boostne; got --method {method}.")
+    if in_parts:
+        raise click.UsageError("--model applies to an output file, not to a folder of parts.")
+    check_suffix(model)
+    check_output(model, [ctx.params["graph"], ctx.params["output"]])
 
 
 def _check_cluster_options(ctx: click.Context, in_parts: bool) -> None:

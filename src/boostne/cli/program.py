@@ -23,6 +23,7 @@ from boostne.cli.reproduce import report, reproduce
 from boostne.cli.session import Session
 from boostne.cli.signals import describe, exit_code
 from boostne.cli.streams import flush_stdout, print_error, stdout_error
+from boostne.cli.transform import transform
 from boostne.cli.tune import tune
 from boostne.errors import BoostneError
 
@@ -85,7 +86,20 @@ def program(ctx: click.Context, version: bool) -> None:
         click.echo(ctx.get_help())
 
 
-for _command in (demo, embed, evaluate, tune, estimate, propagate, methods, datasets, generate, reproduce, report):
+for _command in (
+    demo,
+    embed,
+    transform,
+    evaluate,
+    tune,
+    estimate,
+    propagate,
+    methods,
+    datasets,
+    generate,
+    reproduce,
+    report,
+):
     program.add_command(_command)
 
 

@@ -44,7 +44,7 @@ def read_npz(path: Path) -> Embedding:
 
 
 def embedding_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Embedding:
-    """Return the embedding that :func:`embedding_arrays` took apart."""
+    """Return the embedding whose arrays :func:`embedding_arrays` returned."""
     nodes, encoded = arrays["nodes"], "nodes_encoding" in arrays
     if nodes.dtype.kind not in ("U" if encoded else "iuU"):
         raise FileFormatError(

@@ -21,6 +21,9 @@ from boostne.io.numpy_files import ArrayArchive, open_archive
 from boostne.matrices import MATRICES, ConnectivityMatrix, ExplicitMatrix
 from boostne.models.base import to_json
 from boostne.models.fitted_graph import FittedGraph
+from boostne.models.folding import PROPAGATION_STEPS
+from boostne.propagation import check_weight
+from boostne.validation import check_choice, check_integer, check_number
 from boostne.version import installed_version
 
 if TYPE_CHECKING:
@@ -67,7 +70,7 @@ def load_model(cls: type[Model], path: str | Path) -> Model:
         raise FileFormatError(f"{path}: its checksum does not match its content; the file is damaged: save it again")
     try:
         return _restore(cls, header, arrays)
-    except (KeyError, TypeError, ValueError) as error:  # also ParameterError and GraphError
+    except (AttributeError, KeyError, TypeError, ValueError) as error:  # also ParameterError and GraphError
         raise FileFormatError(f"{path}: not a valid model ({error}); fit and save it again") from error
 
 
@@ -125,16 +128,16 @@ def _restore(cls: type[Model], header: dict[str, Any], arrays: dict[str, NDArray
     parameters = header["parameters"]
     model = cls(**parameters | {"connectivity": _as_matrix(parameters["connectivity"])})
     embedding = embedding_from_arrays(arrays)
-    shape = embedding.vectors.shape
-    for name, expected in {"context": shape, "neighborhoods": shape[:1]}.items():
-        if arrays[name].shape != expected:
-            raise ParameterError(f"the array {name!r} has shape {arrays[name].shape}, expected {expected}")
+    _check_arrays(embedding, model.levels, arrays)
+    _check_facts(header["fitted"])
     model.embedding_, model.n_features_in_ = embedding, len(embedding)
     for name in ARRAYS:
         setattr(model, name, arrays[name.removesuffix("_")])
     for name in FACTS:
         setattr(model, name, header["fitted"][name])
     matrix = _as_matrix(header["connectivity"])
+    if isinstance(matrix, ConnectivityMatrix):
+        matrix.check()
     model.connectivity_ = matrix if isinstance(matrix, ConnectivityMatrix) else None
     model.dropped_mass_ = arrays.get("dropped_mass")
     model.objective_ = [arrays[f"objective{i}"] for i in range(1, model.levels + 1)]
@@ -143,6 +146,32 @@ def _restore(cls: type[Model], header: dict[str, Any], arrays: dict[str, NDArray
     if GRAPH_ARRAYS[0] in arrays:
         model.graph_ = _restore_graph(embedding, model.fitted_graph_, arrays)
     return model
+
+
+def _check_arrays(embedding: Embedding, levels: Any, arrays: dict[str, NDArray[Any]]) -> None:
+    """Raise ParameterError unless the arrays belong together."""
+    shape, dtype = embedding.vectors.shape, embedding.vectors.dtype
+    for name, expected in {"context": (shape, dtype), "neighborhoods": (shape[:1], np.dtype(np.uint64))}.items():
+        found = arrays[name].shape, arrays[name].dtype
+        if found != expected:
+            raise ParameterError(f"the array {name!r} has shape {found[0]} of {found[1]}, expected {expected}")
+    if not np.isfinite(arrays["context"]).all():
+        raise ParameterError("the context vectors must be finite")
+    check_integer("levels", levels, 1)
+    if embedding.levels.tolist() != [shape[1] // levels] * levels:
+        raise ParameterError(f"the levels of the vectors, {embedding.levels.tolist()}, must be {levels} of equal width")
+
+
+def _check_facts(facts: dict[str, Any]) -> None:
+    """Raise ParameterError unless the stored attributes are those of a fitted model."""
+    check_choice("approximation_", facts["approximation_"], PROPAGATION_STEPS)
+    check_weight("propagation", facts["settings_"]["propagation"])
+    if facts["scale_"] is not None:
+        check_number("scale_", facts["scale_"], 0, strict=True)
+    if facts["epsilon_"] is not None:
+        check_number("epsilon_", facts["epsilon_"], 0)
+    if facts["max_per_row_"] is not None:
+        check_integer("max_per_row_", facts["max_per_row_"], 1)
 
 
 def _restore_graph(embedding: Embedding, fitted: FittedGraph, arrays: dict[str, NDArray[Any]]) -> Graph:

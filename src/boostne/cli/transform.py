@@ -1,0 +1,84 @@
+"""The command ``transform``."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from boostne.cli.command import Command, debug_option, quiet_option
+from boostne.cli.file_options import GRAPH_FILE_OPTIONS, GRAPH_FILE_SECTION
+from boostne.cli.inputs import load_graph
+from boostne.cli.options import at_least, to_undirected_option
+from boostne.cli.outputs import check_output
+from boostne.cli.screen import describe_embedding, print_pairs
+from boostne.cli.session import session_of
+from boostne.progress import Progress
+
+
+@click.command(
+    cls=Command,
+    help="""Embed new nodes of a graph with a model, without fitting it again.
+
+    MODEL is a file written by 'boostne embed --model'. GRAPH is the whole graph as it is now, a file or the name of a
+    data set: nodes are recognized by their ids. Known nodes keep their vectors, and new ones get vectors in the same
+    space, so that classifiers trained on the model's vectors apply to them.
+    """,
+    examples=[
+        "boostne embed edges.csv -o vectors.npz --model model.npz",
+        "boostne transform model.npz edges-today.csv -o vectors-today.npz",
+        "boostne transform model.npz edges-today.csv -o new.csv --new-only",
+    ],
+    sections={GRAPH_FILE_SECTION: GRAPH_FILE_OPTIONS},
+)
+@click.argument("model")
+@click.argument("graph")
+@click.option(
+    "-o", "--output", metavar="FILE", required=True, help="File to write: .npz, .npy, .parquet, .csv, .emb or .txt."
+)
+@click.option("--refresh", is_flag=True, help="Compute the vectors of known nodes again whose neighborhood changed.")
+@click.option("--new-only", is_flag=True, help="Write the computed vectors only, not those that known nodes keep.")
+@click.option(
+    "--threads",
+    type=int,
+    metavar="N",
+    callback=at_least(1),
+    help="Number of threads; the vectors do not depend on it. By default all cores.",
+)
+@to_undirected_option
+@quiet_option
+@debug_option
+@click.pass_context
+def transform(
+    ctx: click.Context,
+    /,
+    model: str,
+    graph: str,
+    output: str,
+    refresh: bool,
+    new_only: bool,
+    threads: int | None,
+    **_: Any,
+) -> None:
+    """Run ``boostne transform``."""
+    from boostne.embedding import Embedding
+    from boostne.io import write_embedding
+    from boostne.io.embeddings import known_suffix
+    from boostne.models import BoostNE
+
+    known_suffix(Path(output))
+    check_output(output, [model, graph])
+    screen = session_of(ctx).screen
+    with screen.progress() as progress:
+        progress(Progress("reading", 0, f"{model}, {graph}"))
+        fitted = BoostNE.load(model).set_params(threads=threads)
+        network = load_graph(ctx, graph)
+        if new_only:
+            found = fitted.fold_in(network, refresh=refresh, progress=progress)
+        else:
+            vectors = fitted.set_output(transform="default").transform(network, refresh=refresh, progress=progress)
+            found = Embedding(network.nodes, vectors, fitted.embedding_.levels)
+        progress(Progress("writing", 0.9, output))
+        write_embedding(found, output)
+    if not screen.quiet:
+        known = len(fitted.embedding_)
+        print_pairs({"model": f"{model}: {known:,} nodes", "vectors": describe_embedding(found), "written": output})
