@@ -37,7 +37,7 @@ _FILES = {
 }
 _MISSING = "missing.csv"
 _MESSAGE = re.compile(r"boostne: (error|interrupted)")
-_NOTE = re.compile(r"boostne: (note|warning): ")
+_NOTE = re.compile(r"boostne: (note|setting|warning): ")
 
 
 def in_process(case: Case) -> str:
