@@ -2,10 +2,11 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from boostne.progress import Progress, ProgressCallback
 from boostne.reproduction.cache import Cache
+from boostne.reproduction.fitting import DatasetFitter
 
 FORMAT = 2  # of the cache entries
 # Rough costs in core seconds, for weighting the computations in the progress.
@@ -33,19 +34,12 @@ class Computation(NamedTuple):
     compute: Callable[[], dict[str, Any]]
 
 
-class Releasable(Protocol):
-    """Holds fitted vectors until they are released."""
-
-    def release(self) -> None:
-        """Release the vectors."""
-
-
 class Pending(NamedTuple):
     """A computation whose value is not cached.
 
     Attributes
     ----------
-    fitter : Releasable
+    fitter : DatasetFitter
         Used by the computation; released before a computation with another one.
     title : str
         Data set and method.
@@ -54,14 +48,14 @@ class Pending(NamedTuple):
     computation : Computation
     """
 
-    fitter: Releasable
+    fitter: DatasetFitter[Any]
     title: str
     values: Values
     computation: Computation
 
 
 def look_up(
-    computations: Iterable[Computation], cache: Cache, fitter: Releasable, title: str
+    computations: Iterable[Computation], cache: Cache, fitter: DatasetFitter[Any], title: str
 ) -> tuple[Values, list[Pending]]:
     """Return the cached values, and the computations without one, which will add theirs."""
     values: Values = {}
@@ -76,7 +70,7 @@ def look_up(
 def compute(pending: Sequence[Pending], cache: Cache, progress: ProgressCallback) -> None:
     """Run computations in order and cache each value as soon as it is computed."""
     total, done = sum(one.computation.cost for one in pending), 0.0
-    last: Releasable | None = None
+    last: DatasetFitter[Any] | None = None
     for fitter, title, values, computation in pending:
         if last is not None and last is not fitter:
             last.release()

@@ -21,6 +21,7 @@ from boostne.evaluation.result import SCORE
 from boostne.matrices import DeepWalkMatrix
 from boostne.reproduction.cache import Cache
 from boostne.reproduction.computations import FIT_COST, FORMAT, Computation, Pending, Values, look_up
+from boostne.reproduction.fitting import DatasetFitter
 from boostne.reproduction.plan import DIMENSIONS, Configuration, Protocol
 
 FOLDS = 3
@@ -86,32 +87,12 @@ class TunedDataset:
     results: list[TunedResult] = field(default_factory=list)
 
 
-class CandidateFitter:
-    """Fits the candidates of a method and keeps them until another method is fitted.
-
-    Parameters
-    ----------
-    data : Dataset
-    threads : int or None
-        For the methods whose result does not depend on it.
-    """
-
-    def __init__(self, data: Dataset, threads: int | None) -> None:
-        self.data = data
-        self.threads = threads
-        self.release()
-
-    def release(self) -> None:
-        """Release the vectors."""
-        self._last: tuple[Mapping[str, Configuration], dict[str, Embedding]] | None = None
+class CandidateFitter(DatasetFitter[dict[str, Embedding]]):
+    """Fits all candidates of a method."""
 
     def fit(self, candidates: Mapping[str, Configuration]) -> dict[str, Embedding]:
         """Return the scaled vectors of the candidates."""
-        if self._last is None or self._last[0] is not candidates:
-            self.release()
-            vectors = {name: self._fit(configuration) for name, configuration in candidates.items()}
-            self._last = candidates, vectors
-        return self._last[1]
+        return self._fit_once(candidates, lambda: {name: self._fit(one) for name, one in candidates.items()})
 
     def _fit(self, configuration: Configuration) -> Embedding:
         return unit_scale(configuration.build(threads=self.threads).fit(self.data.graph).embedding_)
