@@ -4,11 +4,12 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from boostne.progress import Progress, ProgressCallback
+from boostne.progress import Progress, ProgressCallback, silent
 from boostne.reproduction.cache import Cache
 from boostne.reproduction.fitting import DatasetFitter
 
 FORMAT = 2  # of the cache entries
+FIT = "vectors"  # name of the computation that fits, which all methods have
 # Rough costs in core seconds, for weighting the computations in the progress.
 FIT_COST = 3e-7  # of a fit, per pair of nodes
 
@@ -55,19 +56,19 @@ class Pending(NamedTuple):
 
 
 def look_up(
-    computations: Iterable[Computation], cache: Cache, fitter: DatasetFitter[Any], title: str
+    computations: Iterable[Computation], cache: Cache | None, fitter: DatasetFitter[Any], title: str
 ) -> tuple[Values, list[Pending]]:
-    """Return the cached values, and the computations without one, which will add theirs."""
+    """Return the cached values, and the computations without one, which will add theirs; all if `cache` is None."""
     values: Values = {}
     pending = []
     for one in computations:
-        values[one.name] = cache.get(one.key)
+        values[one.name] = None if cache is None else cache.get(one.key)
         if values[one.name] is None:
             pending.append(Pending(fitter, title, values, one))
     return values, pending
 
 
-def compute(pending: Sequence[Pending], cache: Cache, progress: ProgressCallback) -> None:
+def compute(pending: Sequence[Pending], cache: Cache, progress: ProgressCallback = silent) -> None:
     """Run computations in order and cache each value as soon as it is computed."""
     total, done = sum(one.computation.cost for one in pending), 0.0
     last: DatasetFitter[Any] | None = None

@@ -20,12 +20,11 @@ from boostne.evaluation.checksum import embedding_sha256, labels_sha256
 from boostne.evaluation.result import SCORE
 from boostne.matrices import DeepWalkMatrix
 from boostne.reproduction.cache import Cache
-from boostne.reproduction.computations import FIT_COST, FORMAT, Computation, Pending, Values, look_up
+from boostne.reproduction.computations import FIT, FIT_COST, FORMAT, Computation, Pending, Values, look_up
 from boostne.reproduction.fitting import DatasetFitter
 from boostne.reproduction.plan import DIMENSIONS, Configuration, Protocol
 
 FOLDS = 3
-FIT = "vectors"
 # Rough cost in core seconds, per training node, class, candidate, C and fold; like FIT_COST.
 FOLD_COST = 2e-6
 
@@ -118,7 +117,7 @@ def find_candidates(method: str, seed: int) -> dict[str, Configuration]:
 
 
 def plan_tuned(
-    datasets: Iterable[Dataset], methods: Iterable[str], protocol: Protocol, cache: Cache, threads: int | None
+    datasets: Iterable[Dataset], methods: Iterable[str], protocol: Protocol, cache: Cache | None, threads: int | None
 ) -> tuple[list[TunedDataset], list[Pending]]:
     """Return the methods with their cached values, and the computations that are left.
 
@@ -128,7 +127,8 @@ def plan_tuned(
     methods : iterable of str
         Class names; those that are not in ``protocol.tuned_methods`` are ignored.
     protocol : Protocol
-    cache : Cache
+    cache : Cache or None
+        With None, all computations are left.
     threads : int or None
         Number of threads; None means all cores. The results do not depend on it.
     """
