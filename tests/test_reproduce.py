@@ -404,18 +404,28 @@ def uninterrupted(tmp_path_factory):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+@pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
-def test_interrupted_run_resumes(tmp_path, how, uninterrupted):
-    command = [sys.executable, "-m", "boostne", *arguments(tmp_path / "out", tmp_path / "cache", *FEW)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def test_interrupted_run_resumes(tmp_path, how, jobs, uninterrupted):
+    command = [*arguments(tmp_path / "out", tmp_path / "cache", *FEW), "--jobs", jobs]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "boostne", *command],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
     # The first method has four computations: stop between them.
     while len(list((tmp_path / "cache").glob("[!.]*.json"))) < 2 and process.poll() is None:
         time.sleep(0.002)
-    process.send_signal(how)
+    # A terminal sends Ctrl-C to all processes. A killed process cannot end its children, so they end by themselves;
+    # until then the pipes are open.
+    (os.killpg if how == signal.SIGINT else os.kill)(process.pid, how)
     _, told = process.communicate(timeout=60)
     assert process.returncode == (130 if how == signal.SIGINT else -how), told
     if how == signal.SIGINT:
-        assert "run the same command again to resume" in told
+        (line,) = (line for line in told.splitlines() if "progress" not in line)
+        assert line.startswith("boostne: interrupted; results so far are cached in ")
     assert not (tmp_path / "out" / "scores.csv").exists()
     kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").glob("[!.]*.json")}
     assert 2 <= len(kept) < 8
@@ -445,6 +455,7 @@ def test_command_prints_the_scores(done, monkeypatch, capsys, tmp_path):
         (("--methods", "HOPE", "--parts", "paper"), 1, "methods must be among SpectralClustering"),
         (("--parts", "all"), 1, "parts must be among paper, tuned, got 'all'"),
         (("--seed", "-1"), 2, "--seed"),
+        (("--jobs", "0"), 2, "--jobs"),
     ],
 )
 def test_invalid_arguments_are_reported(tmp_path, capsys, more, code, words):

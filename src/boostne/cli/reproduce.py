@@ -42,7 +42,7 @@ SECONDS_BETWEEN_LINES = 10.0
         "boostne reproduce --dataset cora --quick",
         "boostne reproduce --dataset cora --methods NetMF,BoostNE -o cora-results",
         "boostne reproduce --parts tuned --dataset wiki -o wiki-results",
-        "boostne reproduce -o results",
+        "boostne reproduce -o results --jobs 4",
     ],
 )
 @click.option(
@@ -82,7 +82,20 @@ SECONDS_BETWEEN_LINES = 10.0
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed of splits, methods and maps."
 )
-@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Number of threads. By default all cores.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=1,
+    show_default=True,
+    help="Number of processes that compute at the same time; each needs its own memory.",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of threads of each process. By default all cores divided by --jobs.",
+)
 @quiet_option
 @debug_option
 @click.pass_context
@@ -96,6 +109,7 @@ def reproduce(
     folder: str,
     cache: str | None,
     seed: int,
+    jobs: int,
     threads: int | None,
 ) -> None:
     """Run ``boostne reproduce``."""
@@ -119,6 +133,7 @@ def reproduce(
             tuned_datasets=dict.fromkeys(datasets or KNOWN) if "tuned" in parts else (),
             protocol=protocol,
             threads=threads,
+            jobs=jobs,
             progress=progress,
         )
     page = _write_pages(found.folder, session.screen)

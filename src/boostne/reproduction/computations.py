@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from boostne.progress import Progress, ProgressCallback
+from boostne.progress import Progress, ProgressCallback, silent
 from boostne.reproduction.cache import Cache
+from boostne.reproduction.fitting import DatasetFitter
 
 FORMAT = 2  # of the cache entries
+FIT = "vectors"  # name of the computation that fits, which all methods have
 # Rough costs in core seconds, for weighting the computations in the progress.
 FIT_COST = 3e-7  # of a fit, per pair of nodes
 
@@ -33,19 +35,12 @@ class Computation(NamedTuple):
     compute: Callable[[], dict[str, Any]]
 
 
-class Releasable(Protocol):
-    """Holds fitted vectors until they are released."""
-
-    def release(self) -> None:
-        """Release the vectors."""
-
-
 class Pending(NamedTuple):
     """A computation whose value is not cached.
 
     Attributes
     ----------
-    fitter : Releasable
+    fitter : DatasetFitter
         Used by the computation; released before a computation with another one.
     title : str
         Data set and method.
@@ -54,29 +49,29 @@ class Pending(NamedTuple):
     computation : Computation
     """
 
-    fitter: Releasable
+    fitter: DatasetFitter[Any]
     title: str
     values: Values
     computation: Computation
 
 
 def look_up(
-    computations: Iterable[Computation], cache: Cache, fitter: Releasable, title: str
+    computations: Iterable[Computation], cache: Cache | None, fitter: DatasetFitter[Any], title: str
 ) -> tuple[Values, list[Pending]]:
-    """Return the cached values, and the computations without one, which will add theirs."""
+    """Return the cached values, and the computations without one, which will add theirs; all if `cache` is None."""
     values: Values = {}
     pending = []
     for one in computations:
-        values[one.name] = cache.get(one.key)
+        values[one.name] = None if cache is None else cache.get(one.key)
         if values[one.name] is None:
             pending.append(Pending(fitter, title, values, one))
     return values, pending
 
 
-def compute(pending: Sequence[Pending], cache: Cache, progress: ProgressCallback) -> None:
+def compute(pending: Sequence[Pending], cache: Cache, progress: ProgressCallback = silent) -> None:
     """Run computations in order and cache each value as soon as it is computed."""
     total, done = sum(one.computation.cost for one in pending), 0.0
-    last: Releasable | None = None
+    last: DatasetFitter[Any] | None = None
     for fitter, title, values, computation in pending:
         if last is not None and last is not fitter:
             last.release()

@@ -19,7 +19,11 @@ from boostne.reproduction.tuned_comparison import FOLDS, TunedDataset, TunedResu
 
 
 def describe(
-    results: list[DatasetResults], protocol: Protocol, threads: int | None, tuned: Sequence[TunedDataset] = ()
+    results: list[DatasetResults],
+    protocol: Protocol,
+    threads: int | None,
+    tuned: Sequence[TunedDataset] = (),
+    jobs: int = 1,
 ) -> dict[str, Any]:
     """Return the facts about a run, with the time that each computation took."""
     datasets = {data.name: data for data in [dataset.data for dataset in results] + [dataset.data for dataset in tuned]}
@@ -37,6 +41,7 @@ def describe(
             "system": f"{platform.system()} {platform.machine()}",
             "processor": processor(),
             "cores": available_threads(),
+            "jobs": jobs,
             "threads": threads or available_threads(),
             "instruction_set": instruction_set(),
         },

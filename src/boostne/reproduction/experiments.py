@@ -13,14 +13,15 @@ from boostne.evaluation import Evaluation, evaluate
 from boostne.evaluation.checksum import labels_sha256
 from boostne.evaluation.result import SCORE
 from boostne.reproduction.cache import Cache
-from boostne.reproduction.computations import FIT_COST, FORMAT, Computation, Pending, Values, look_up
+from boostne.reproduction.computations import FIT, FIT_COST, FORMAT, Computation, Pending, Values, look_up
 from boostne.reproduction.fitting import Fitter
 from boostne.reproduction.node_maps import sample_maps
+from boostne.reproduction.paper import METHODS
 from boostne.reproduction.plan import Experiment, Protocol, make_plan
 
 C = 1.0  # the paper's classifier
 RULE: Final = "top-k"
-FIT, MAP = "vectors", "maps"
+MAP = "maps"
 # Rough costs in core seconds, like FIT_COST.
 SPLIT_COST = 9e-6  # per training node and class
 MAP_COST = 2e-3  # per node and level
@@ -57,7 +58,7 @@ class DatasetResults:
 
 
 def plan_experiments(
-    datasets: Iterable[Dataset], methods: Iterable[str], protocol: Protocol, cache: Cache, threads: int | None
+    datasets: Iterable[Dataset], methods: Iterable[str], protocol: Protocol, cache: Cache | None, threads: int | None
 ) -> tuple[list[DatasetResults], list[Pending]]:
     """Return the experiments of the plan with their cached values, and the computations that are left.
 
@@ -65,18 +66,20 @@ def plan_experiments(
     ----------
     datasets : iterable of Dataset
     methods : iterable of str
-        Class names of the estimators.
+        Class names of the estimators; those that are not in the paper are ignored.
     protocol : Protocol
-    cache : Cache
+    cache : Cache or None
+        With None, all computations are left.
     threads : int or None
         Number of threads; None means all cores. The results do not depend on it.
     """
+    of_paper = tuple(name for name in methods if name in METHODS.values())
     results: list[DatasetResults] = []
     pending: list[Pending] = []
     for data in datasets:
         fitter = Fitter(data, threads)
         results.append(DatasetResults(data, []))
-        for experiment in make_plan(tuple(methods), protocol):
+        for experiment in make_plan(of_paper, protocol):
             computations = _computations(experiment, fitter, protocol)
             values, left = look_up(computations, cache, fitter, f"{data.name}: {experiment.name}")
             results[-1].results.append(ExperimentResult(experiment, values))

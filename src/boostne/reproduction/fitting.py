@@ -1,13 +1,16 @@
 """Fits the configurations of a reproduction on one data set."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from scipy import sparse
 
 from boostne.datasets import Dataset
 from boostne.embedding import Embedding
 from boostne.reproduction.plan import Configuration, Experiment
+
+Fit = TypeVar("Fit")
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +28,8 @@ class FittedEmbedding:
     residual: float | None
 
 
-class Fitter:
-    """Fits configurations and keeps the last fit, from which several scores and a map are computed.
+class DatasetFitter(Generic[Fit]):
+    """Keeps the last fit on a data set, from which several values are computed.
 
     Parameters
     ----------
@@ -41,15 +44,28 @@ class Fitter:
         self.release()
 
     def release(self) -> None:
+        """Release the last fit."""
+        self._last: tuple[object, Fit] | None = None
+
+    def _fit_once(self, fitted: object, fit: Callable[[], Fit]) -> Fit:
+        """Return the last fit if it is that of the object `fitted`, else that of a call to `fit`."""
+        if self._last is None or self._last[0] is not fitted:
+            self._last = None
+            self._last = fitted, fit()
+        return self._last[1]
+
+
+class Fitter(DatasetFitter[FittedEmbedding]):
+    """Fits the configurations of experiments."""
+
+    def release(self) -> None:
         """Release the last fit and X."""
-        self._last: tuple[Configuration, FittedEmbedding] | None = None
+        super().release()
         self._X: sparse.csr_array | None = None
 
     def fit(self, experiment: Experiment) -> FittedEmbedding:
         """Return the fit of the configuration of an experiment."""
-        if self._last is None or self._last[0] is not experiment.configuration:
-            self._last = experiment.configuration, self._fit(experiment)
-        return self._last[1]
+        return self._fit_once(experiment.configuration, lambda: self._fit(experiment))
 
     def _fit(self, experiment: Experiment) -> FittedEmbedding:
         configuration = experiment.configuration

@@ -1,6 +1,7 @@
 """Runs a reproduction and writes its result files."""
 
 import json
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,6 +10,7 @@ from pathlib import Path
 from boostne.datasets import load_dataset
 from boostne.errors import ParameterError
 from boostne.io.atomic import check_writable
+from boostne.kernels import available_threads
 from boostne.progress import ProgressCallback, silent
 from boostne.reproduction import result_rows
 from boostne.reproduction.cache import Cache
@@ -16,10 +18,12 @@ from boostne.reproduction.computations import compute
 from boostne.reproduction.csv_tables import CsvRow, to_csv, write_text
 from boostne.reproduction.environment import describe
 from boostne.reproduction.experiments import DatasetResults, plan_experiments
-from boostne.reproduction.paper import METHODS
+from boostne.reproduction.parallel import compute_in_processes
 from boostne.reproduction.plan import Protocol
 from boostne.reproduction.tuned_comparison import TunedDataset, plan_tuned
 from boostne.reproduction.tuned_rows import tuned_choice_rows, tuned_score_rows, tuned_wilcoxon_rows
+from boostne.reproduction.worker import PAPER_PART, TUNED_PART, Assignment
+from boostne.validation import check_integer
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,7 @@ def reproduce(
     tuned_datasets: Iterable[str] = (),
     protocol: Protocol | None = None,
     threads: int | None = None,
+    jobs: int = 1,
     progress: ProgressCallback = silent,
 ) -> Reproduction:
     """Compute the paper's tables, curves and maps, and the tuned comparison, and write them as CSV files.
@@ -68,24 +73,34 @@ def reproduce(
     protocol : Protocol, optional
         The paper's protocol by default.
     threads : int, optional
-        Number of threads; all cores by default.
+        Number of threads of each process; by default all cores divided by the number of processes.
+    jobs : int, default 1
+        Number of processes. The result files do not depend on it. Processes are spawned: a script that calls this
+        with more than one must do so under ``if __name__ == "__main__":``.
     progress : callable, optional
         Called before each computation.
     """
     protocol = protocol or Protocol()
+    jobs = check_integer("jobs", jobs, 1)
+    if threads is None and jobs > 1:
+        threads = max(1, available_threads() // jobs)
     datasets, tuned_datasets = tuple(datasets), tuple(tuned_datasets)
     _prepare(folder)
     started = datetime.now(UTC)
     loaded = {name: load_dataset(name) for name in dict.fromkeys((*datasets, *tuned_datasets))}
     chosen = tuple(methods)
-    of_paper = [name for name in chosen if name in METHODS.values()]
-    results, pending = plan_experiments([loaded[name] for name in datasets], of_paper, protocol, cache, threads)
+    results, pending = plan_experiments([loaded[name] for name in datasets], chosen, protocol, cache, threads)
     tuned, more = plan_tuned([loaded[name] for name in tuned_datasets], chosen, protocol, cache, threads)
-    compute([*pending, *more], cache, progress)
+    if jobs == 1:
+        compute([*pending, *more], cache, progress)
+    else:
+        level = logging.getLogger("boostne").getEffectiveLevel()
+        assignment = Assignment(chosen, protocol, threads, cache.folder.absolute(), level)
+        compute_in_processes({PAPER_PART: pending, TUNED_PART: more}, assignment, jobs, progress)
     tables = (_paper_tables(results, protocol) if results else {}) | (_tuned_tables(tuned, protocol) if tuned else {})
     files = [write_text(folder / f"{name}.csv", to_csv(name, rows)) for name, rows in tables.items()]
     files += _write_maps(folder / "maps", results)
-    run = describe(results, protocol, threads, tuned)
+    run = describe(results, protocol, threads, tuned, jobs)
     times = {"started": started, "finished": datetime.now(UTC)}
     run |= {name: time.isoformat(timespec="seconds") for name, time in times.items()}
     files.append(write_text(folder / "run.json", json.dumps(run, indent=1, ensure_ascii=False) + "\n"))

@@ -9,8 +9,9 @@ import numpy as np
 
 from boostne.evaluation import Evaluation, compare
 from boostne.evaluation.comparison import PairTest, holm
+from boostne.reproduction.computations import FIT
 from boostne.reproduction.csv_tables import COLUMNS, METRICS, CsvRow, distinct
-from boostne.reproduction.experiments import FIT, MAP, DatasetResults, ExperimentResult
+from boostne.reproduction.experiments import MAP, DatasetResults, ExperimentResult
 from boostne.reproduction.paper import PaperCell, paper_values
 from boostne.reproduction.plan import Protocol
 

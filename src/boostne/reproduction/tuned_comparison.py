@@ -20,11 +20,11 @@ from boostne.evaluation.checksum import embedding_sha256, labels_sha256
 from boostne.evaluation.result import SCORE
 from boostne.matrices import DeepWalkMatrix
 from boostne.reproduction.cache import Cache
-from boostne.reproduction.computations import FIT_COST, FORMAT, Computation, Pending, Values, look_up
+from boostne.reproduction.computations import FIT, FIT_COST, FORMAT, Computation, Pending, Values, look_up
+from boostne.reproduction.fitting import DatasetFitter
 from boostne.reproduction.plan import DIMENSIONS, Configuration, Protocol
 
 FOLDS = 3
-FIT = "vectors"
 # Rough cost in core seconds, per training node, class, candidate, C and fold; like FIT_COST.
 FOLD_COST = 2e-6
 
@@ -86,32 +86,12 @@ class TunedDataset:
     results: list[TunedResult] = field(default_factory=list)
 
 
-class CandidateFitter:
-    """Fits the candidates of a method and keeps them until another method is fitted.
-
-    Parameters
-    ----------
-    data : Dataset
-    threads : int or None
-        For the methods whose result does not depend on it.
-    """
-
-    def __init__(self, data: Dataset, threads: int | None) -> None:
-        self.data = data
-        self.threads = threads
-        self.release()
-
-    def release(self) -> None:
-        """Release the vectors."""
-        self._last: tuple[Mapping[str, Configuration], dict[str, Embedding]] | None = None
+class CandidateFitter(DatasetFitter[dict[str, Embedding]]):
+    """Fits all candidates of a method."""
 
     def fit(self, candidates: Mapping[str, Configuration]) -> dict[str, Embedding]:
         """Return the scaled vectors of the candidates."""
-        if self._last is None or self._last[0] is not candidates:
-            self.release()
-            vectors = {name: self._fit(configuration) for name, configuration in candidates.items()}
-            self._last = candidates, vectors
-        return self._last[1]
+        return self._fit_once(candidates, lambda: {name: self._fit(one) for name, one in candidates.items()})
 
     def _fit(self, configuration: Configuration) -> Embedding:
         return unit_scale(configuration.build(threads=self.threads).fit(self.data.graph).embedding_)
@@ -137,7 +117,7 @@ def find_candidates(method: str, seed: int) -> dict[str, Configuration]:
 
 
 def plan_tuned(
-    datasets: Iterable[Dataset], methods: Iterable[str], protocol: Protocol, cache: Cache, threads: int | None
+    datasets: Iterable[Dataset], methods: Iterable[str], protocol: Protocol, cache: Cache | None, threads: int | None
 ) -> tuple[list[TunedDataset], list[Pending]]:
     """Return the methods with their cached values, and the computations that are left.
 
@@ -147,7 +127,8 @@ def plan_tuned(
     methods : iterable of str
         Class names; those that are not in ``protocol.tuned_methods`` are ignored.
     protocol : Protocol
-    cache : Cache
+    cache : Cache or None
+        With None, all computations are left.
     threads : int or None
         Number of threads; None means all cores. The results do not depend on it.
     """

@@ -1,17 +1,15 @@
 """A Dask cluster on this machine that only its owner can use: on the loopback interface, with mutual TLS, no HTTP."""
 
 import logging
-import signal
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from multiprocessing import resource_tracker
 from typing import Any
 
 from dask import config
 from distributed import Client, Nanny, Scheduler, Security, SpecCluster, Worker
 
+from boostne.child_processes import interrupts_blocked_in_children, signals_deferred
 from boostne.errors import ClusterError, ParameterError
 from boostne.memory import check_memory
 
@@ -40,7 +38,7 @@ def local_cluster(workers: int) -> Iterator[Client]:
     security = _temporary_security()
     # Dask's default folder for the files of workers may belong to another user.
     with tempfile.TemporaryDirectory(prefix="boostne-") as folder:
-        with _signals_deferred(), _interrupts_blocked_in_children(), config.set({"temporary-directory": folder}):
+        with signals_deferred(), interrupts_blocked_in_children(), config.set({"temporary-directory": folder}):
             try:
                 cluster: Any = SpecCluster(**_specification(workers, security))  # type: ignore[no-untyped-call]
             except (OSError, RuntimeError) as error:
@@ -52,7 +50,7 @@ def local_cluster(workers: int) -> Iterator[Client]:
         try:
             yield client
         finally:
-            with _signals_deferred():
+            with signals_deferred():
                 client.close()
                 cluster.close()
 
@@ -84,41 +82,3 @@ def _temporary_security() -> Security:
     except ImportError as error:
         raise ParameterError('--workers needs the package cryptography: pip install "boostne[dask]"') from error
     return security
-
-
-@contextmanager
-def _signals_deferred() -> Iterator[None]:
-    """Handle signals after the body: an exception while a cluster starts or ends would leave processes behind."""
-    if threading.current_thread() is not threading.main_thread():  # only it may set signal handlers
-        yield
-        return
-    arrived: set[int] = set()
-    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    raising = {number: handler for number in numbers if callable(handler := signal.getsignal(number))}
-    for number in raising:
-        signal.signal(number, lambda found, _: arrived.add(found))
-    try:
-        yield
-    finally:
-        for number, handler in raising.items():
-            signal.signal(number, handler)
-        for number in arrived:
-            signal.raise_signal(number)
-
-
-@contextmanager
-def _interrupts_blocked_in_children() -> Iterator[None]:
-    """Let new processes ignore Ctrl-C, which a terminal sends to them too: this process ends them.
-
-    They inherit the mask of the thread that starts them, which inherits that of this thread; so do processes that
-    replace lost workers later.
-    """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    resource_tracker.ensure_running()  # a process of multiprocessing; starting it later would unblock the signal
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
