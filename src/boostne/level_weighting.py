@@ -141,19 +141,8 @@ def learn_level_weights(
     if len(vectors) > max_nodes:
         chosen = np.sort(rng.choice(len(vectors), max_nodes, replace=False))
         vectors, indicator = vectors[chosen], indicator[chosen]
-    repeated = np.count_nonzero(indicator, axis=0) >= MIN_CLASSES
-    if np.count_nonzero(repeated) < MIN_CLASSES:
-        raise ParameterError(
-            f"level weights need at least two classes with at least two labeled nodes each, "
-            f"got {np.count_nonzero(repeated)}"
-        )
-    known = indicator[:, repeated].any(axis=1)
-    vectors, indicator = vectors[known], indicator[np.ix_(known, repeated)]
-    if len(vectors) < MIN_PER_FOLD * folds:
-        raise ParameterError(
-            f"folds={folds} needs at least {MIN_PER_FOLD * folds} labeled nodes, {MIN_PER_FOLD} per fold, "
-            f"got {len(vectors)}: choose fewer folds or label more nodes"
-        )
+    known, indicator = usable_labels(indicator, folds, "level weights need", "label more nodes")
+    vectors = vectors[known]
     task = Task(vectors, indicator, np.repeat(np.arange(len(levels)), levels), C)
     theta = _minimize(task, split(indicator, folds, rng), prior_scale, fold_map)
     others = split(indicator, folds, rng)
@@ -167,6 +156,43 @@ def learn_level_weights(
         learned=learned,
         n_nodes=len(vectors),
     )
+
+
+def usable_labels(
+    indicator: NDArray[np.bool_], folds: int, needs: str, remedy: str
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Select the labels that at least two nodes have, and the nodes that have one of them.
+
+    Parameters
+    ----------
+    indicator : ndarray of bool of shape (n, c)
+        Which node has which label.
+    folds : int
+        Number of folds into which the nodes will be divided.
+    needs, remedy : str
+        Beginning and end of the errors for too few labels or nodes.
+
+    Returns
+    -------
+    known : ndarray of bool of shape (n,)
+        The selected nodes.
+    indicator : ndarray of bool
+        Their selected labels.
+    """
+    repeated = np.count_nonzero(indicator, axis=0) >= MIN_CLASSES
+    if np.count_nonzero(repeated) < MIN_CLASSES:
+        raise ParameterError(
+            f"{needs} at least two classes with at least two labeled nodes each, got {np.count_nonzero(repeated)}: "
+            f"{remedy}"
+        )
+    known = np.asarray(indicator[:, repeated].any(axis=1))
+    n_known = np.count_nonzero(known)
+    if n_known < MIN_PER_FOLD * folds:
+        raise ParameterError(
+            f"folds={folds} needs at least {MIN_PER_FOLD * folds} labeled nodes, {MIN_PER_FOLD} per fold, got "
+            f"{n_known}: choose fewer folds, or {remedy}"
+        )
+    return known, indicator[np.ix_(known, repeated)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from boostne.embedding import Embedding
-from boostne.errors import ParameterError
 from boostne.evaluation.classification import check_C, check_threads, join, one_vs_rest
 from boostne.graph import Graph
 from boostne.label_ranking import top_k
 from boostne.labels import as_labels
-from boostne.level_weighting import MIN_CLASSES, MIN_PER_FOLD, split
+from boostne.level_weighting import split, usable_labels
 from boostne.refinement.tuning_criterion import Score
 from boostne.validation import check_integer
 from boostne.vector_lengths import rescale_in_place
@@ -77,17 +76,5 @@ def _labeled_rows(graph: Graph, labels: Any, folds: int) -> tuple[NDArray[np.int
     # join() looks up the vector of each labeled node; here it is the row.
     task = join(Embedding(graph.nodes, np.arange(graph.n_nodes, dtype=np.float64)[:, None]), as_labels(labels))
     rows, indicator = task.vectors[task.present, 0].astype(np.intp), task.indicator[task.present]
-    repeated = np.count_nonzero(indicator, axis=0) >= MIN_CLASSES
-    if np.count_nonzero(repeated) < MIN_CLASSES:
-        raise ParameterError(
-            "tuning needs at least two classes with at least two labeled nodes each, got "
-            f"{np.count_nonzero(repeated)}: label more nodes, or tune without labels"
-        )
-    known = indicator[:, repeated].any(axis=1)
-    rows, indicator = rows[known], indicator[np.ix_(known, repeated)]
-    if len(rows) < MIN_PER_FOLD * folds:
-        raise ParameterError(
-            f"folds={folds} needs at least {MIN_PER_FOLD * folds} labeled nodes, {MIN_PER_FOLD} per fold, got "
-            f"{len(rows)}: choose fewer folds, label more nodes, or tune without labels"
-        )
-    return rows, indicator
+    known, indicator = usable_labels(indicator, folds, "tuning needs", "label more nodes, or tune without labels")
+    return rows[known], indicator

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from boostne.evaluation import Evaluation
 from boostne.progress import Progress, ProgressCallback, silent
 from boostne.reproduction.cache import Cache
 from boostne.reproduction.fitting import DatasetFitter
@@ -82,6 +83,15 @@ def compute(pending: Sequence[Pending], cache: Cache, progress: ProgressCallback
         values[computation.name] = {"seconds": time.perf_counter() - begin, **value}
         cache.put(computation.key, values[computation.name])
         done += computation.cost
+
+
+def cached_scores(result: Evaluation, *fields: str) -> dict[str, Any]:
+    """Return the scores of an evaluation as a cache entry stores them, with these fields besides the common ones."""
+    common = (
+        "repeats", "seed", "rule", "n_labeled", "n_without_vector", "n_classes", "embedding_sha256", "labels_sha256",
+    )  # fmt: skip
+    facts = {name: getattr(result, name) for name in (*common, *fields)}
+    return {"scores": [list(row) for row in result.scores.tolist()], "facts": facts}
 
 
 def seconds(values: Values) -> dict[str, float]:

@@ -13,7 +13,16 @@ from boostne.evaluation import Evaluation, evaluate
 from boostne.evaluation.checksum import labels_sha256
 from boostne.evaluation.result import SCORE
 from boostne.reproduction.cache import Cache
-from boostne.reproduction.computations import FIT, FIT_COST, FORMAT, Computation, Pending, Values, look_up
+from boostne.reproduction.computations import (
+    FIT,
+    FIT_COST,
+    FORMAT,
+    Computation,
+    Pending,
+    Values,
+    cached_scores,
+    look_up,
+)
 from boostne.reproduction.fitting import Fitter
 from boostne.reproduction.node_maps import sample_maps
 from boostne.reproduction.paper import METHODS
@@ -128,11 +137,4 @@ def _score(experiment: Experiment, fitter: Fitter, ratio: int, protocol: Protoco
         rule=RULE,
         threads=fitter.threads,
     )
-    facts = {
-        name: getattr(result, name)
-        for name in (
-            "repeats", "seed", "C", "rule", "n_labeled", "n_without_vector", "n_classes",
-            "embedding_sha256", "labels_sha256",
-        )
-    }  # fmt: skip
-    return {"scores": [list(row) for row in result.scores.tolist()], "facts": facts}
+    return cached_scores(result, "C")

@@ -5,6 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from boostne.reproduction.csv_tables import METRIC_NAMES, CsvRow, write_text
+from boostne.reproduction.method_choice import (
+    CLEAR,
+    describe_leaders,
+    describe_tests,
+    leader_table,
+    leaders,
+    rank_table,
+)
 from boostne.reproduction.result_charts import describe_errors, result_charts
 from boostne.reproduction.result_tables import ALPHA, choice_table, shortfall_table, wilcoxon_table
 from boostne.reproduction.results_folder import (
@@ -39,6 +47,7 @@ def write_results_page(folder: Path) -> Path:
         _wilcoxon(results.wilcoxon),
         _shortfalls(results.shortfalls) if comparisons else "",
         *_tuned(results),
+        *_method_choice(results),
     ]
     return write_text(folder / "results.md", "\n\n".join(part for part in parts if part) + "\n")
 
@@ -124,6 +133,27 @@ def _tuned(results: ResultsFolder) -> Iterator[str]:
             f"### Wilcoxon signed-rank test, tuned\n\n{_TESTS}\n\n"
             + _table(*wilcoxon_table(results.tuned_wilcoxon, significant="**{}**"))
         )
+
+
+def _method_choice(results: ResultsFolder) -> Iterator[str]:
+    """Yield the section that compares the methods by data set and ratio; it needs at least two methods."""
+    if not any(leaders(results, dataset, metric) for dataset in results.tuned_datasets for metric in METRIC_NAMES):
+        return
+    yield (
+        "## Which method when\n\n"
+        "From the tuned comparison: the best method and its lead over the next one, bold if the lead is more than "
+        f"{CLEAR:g} standard errors of the difference, as if the splits of both were independent; then the rank of "
+        "each method, 1 for the best, averaged over the data sets, the best bold. A test counts as significant if "
+        f"p < {ALPHA} with Holm's correction."
+    )
+    for metric, name in METRIC_NAMES.items():
+        yield f"### {name}: best method\n\n{describe_leaders(results, metric)}\n\n" + _table(
+            *leader_table(results, metric)
+        )
+        yield f"### {name}: mean rank\n\n" + _table(*rank_table(results, metric))
+        tests = [f"- {sentence}" for sentence in describe_tests(results, metric)]
+        if tests:
+            yield f"### {name}: tests of BoostNE over all ratios\n\n" + "\n".join(tests)
 
 
 def _tuned_cell(score: TunedScore | None, best: float) -> str:

@@ -20,7 +20,16 @@ from boostne.evaluation.checksum import embedding_sha256, labels_sha256
 from boostne.evaluation.result import SCORE
 from boostne.matrices import DeepWalkMatrix
 from boostne.reproduction.cache import Cache
-from boostne.reproduction.computations import FIT, FIT_COST, FORMAT, Computation, Pending, Values, look_up
+from boostne.reproduction.computations import (
+    FIT,
+    FIT_COST,
+    FORMAT,
+    Computation,
+    Pending,
+    Values,
+    cached_scores,
+    look_up,
+)
 from boostne.reproduction.fitting import DatasetFitter
 from boostne.reproduction.plan import DIMENSIONS, Configuration, Protocol
 
@@ -187,12 +196,4 @@ def _score(
         folds=FOLDS,
         threads=fitter.threads,
     )
-    facts = {
-        name: getattr(result, name)
-        for name in (
-            "repeats", "seed", "rule", "classifier", "n_labeled", "n_without_vector", "n_classes",
-            "embedding_sha256", "labels_sha256",
-        )
-    }  # fmt: skip
-    scores = [list(row) for row in result.scores.tolist()]
-    return {"scores": scores, "choices": [list(choice) for choice in result.choices], "facts": facts}
+    return cached_scores(result, "classifier") | {"choices": [list(choice) for choice in result.choices]}
