@@ -360,6 +360,11 @@ def test_malformed_files_raise_with_their_name(tmp_path, name, content, message)
     assert message in str(caught.value)
 
 
+def test_digits_of_other_scripts_are_no_header(tmp_path):
+    (tmp_path / "e.emb").write_text("٣ 1\nx 2\n", encoding="utf-8")
+    assert read_embedding(tmp_path / "e.emb").nodes.tolist() == ["٣", "x"]
+
+
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @SAME_FOLDER
 @given(content=st.binary(max_size=200))

@@ -42,7 +42,9 @@ class TestParseBytes:
     def test_binary_units_are_powers_of_1024(self, text, size):
         assert parse_bytes("memory_limit", text) == size
 
-    @pytest.mark.parametrize("text", ["", "GB", "GiB", "2iB", "-2GB", "-1", "2 pounds", "0", True, None, "nan", "inf"])
+    @pytest.mark.parametrize(
+        "text", ["", "GB", "GiB", "2iB", "-2GB", "-1", "2 pounds", "0", True, None, "nan", "inf", "1e999", "1e308EB"]
+    )
     def test_anything_else_raises(self, text):
         with pytest.raises(ParameterError, match="memory_limit must be a size such as '2GB' or '2GiB'"):
             parse_bytes("memory_limit", text)

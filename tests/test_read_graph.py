@@ -105,6 +105,14 @@ class TestEdgeLists:
         assert edges(read_graph(konect, weight="2")) == {(1, 2): 1, (2, 3): 4}
         assert not read_graph(konect, weight=False).weighted
 
+    def test_a_column_without_a_name(self, write):
+        path = write("from,to,\nann,bob,5\nbob,eve,7\n", "unnamed.csv")
+        expected = {("ann", "bob"): 5, ("bob", "eve"): 7}
+        assert edges(read_graph(path, header=True, weight=2)) == expected
+        wrong = write("from;to;\f\nann;bob;eve\n", "words.csv")
+        with pytest.raises(FileFormatError, match="the weight 'eve' is not a number"):
+            read_graph(wrong, header=True, delimiter=";", weight=2)
+
     def test_direction_duplicates_and_self_loops(self, write):
         path = write("1 2 1\n2 1 5\n3 3 1\n")
         assert edges(read_graph(path)) == {(1, 2): 5}

@@ -125,7 +125,7 @@ def choose_columns(
     Columns(source='src', target='dst', weight='weight')
     """
     for role, name in (("source", source), ("target", target), ("weight", weight)):
-        if name and name not in names:
+        if name is not None and name is not False and name not in names:
             raise ParameterError(f"{role}={name!r} is not a column; the columns are {format_ids(names, 20)}")
     if (source is None) != (target is None):
         raise ParameterError("specify both source and target, or neither")
@@ -147,7 +147,7 @@ def choose_columns(
             )
     if weight in (source, target):
         raise ParameterError(f"weight={weight!r} is the column of the endpoints; pass weight=False to ignore weights")
-    return Columns(source, target, weight or None)
+    return Columns(source, target, None if weight is False else weight)
 
 
 def _reject_nodes(obj: Any, options: _Options) -> None:
@@ -284,7 +284,7 @@ def _from_table(table: Any, options: _Options) -> Graph:
     return Graph.from_edges(
         _ids_of(frame[columns.source]),
         _ids_of(frame[columns.target]),
-        frame[columns.weight].to_numpy() if columns.weight else None,
+        None if columns.weight is None else frame[columns.weight].to_numpy(),
         nodes=options.nodes,
         directed=bool(options.directed),
         duplicates=options.duplicates,

@@ -1,5 +1,6 @@
 """Available memory, memory budgets, and sizes in bytes."""
 
+import math
 import os
 import re
 from dataclasses import dataclass
@@ -68,11 +69,14 @@ def parse_bytes(name: str, size: Any) -> int:
     >>> parse_bytes("memory_limit", "1.5 GB"), parse_bytes("memory_limit", "2GiB")
     (1500000000, 2147483648)
     """
-    match = _SIZE.fullmatch(str(size))
-    if match is None or isinstance(size, bool) or float(match[1]) <= 0:
+    match = None if isinstance(size, bool) else _SIZE.fullmatch(str(size))
+    found = 0.0
+    if match is not None:
+        step = _BINARY_STEP if match[3] else _STEP
+        found = float(match[1]) * step ** _PREFIXES.index((match[2] or " ").lower())
+    if not 0 < found < math.inf:
         raise ParameterError(f"{name} must be a size such as '2GB' or '2GiB', or a number of bytes; got {size!r}")
-    step = _BINARY_STEP if match[3] else _STEP
-    return int(float(match[1]) * step ** _PREFIXES.index((match[2] or " ").lower()))
+    return int(found)
 
 
 @dataclass(frozen=True)

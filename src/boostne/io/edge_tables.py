@@ -27,19 +27,20 @@ def read_edge_table(
     with open_seekable(path, budget) as stream:
         schema = ParquetFile(stream).schema_arrow
         columns = choose_columns(schema.names, source, target, weight)
-        names = [name for name in columns if name]
+        names = [name for name in columns if name is not None]
         _check_types(schema, columns)
         # Text that is stored once in the file stays so until its size is known.
         file = ParquetFile(stream, read_dictionary=[name for name in names if _is_text(schema.field(name).type)])
         table = _read_columns(file, names, budget, weighted=columns.weight is not None)
-    return as_graph(table, source=columns.source, target=columns.target, weight=columns.weight or False, **options)
+    chosen: Weight = False if columns.weight is None else columns.weight
+    return as_graph(table, source=columns.source, target=columns.target, weight=chosen, **options)
 
 
 def _check_types(schema: Any, columns: Columns) -> None:
     import pyarrow as pa
 
-    for name in filter(None, columns):
-        if schema.names.count(name) > 1:
+    for name in columns:
+        if name is not None and schema.names.count(name) > 1:
             raise GraphError(f"several columns are called {name!r}: rename them")
     for name in (columns.source, columns.target):
         kind = schema.field(name).type

@@ -123,7 +123,7 @@ def _layout(
         header,
         names.index(chosen.source),
         names.index(chosen.target),
-        names.index(chosen.weight) if chosen.weight else None,
+        None if chosen.weight is None else names.index(chosen.weight),
     )
 
 

@@ -41,7 +41,7 @@ def read_word2vec(path: Path, id_type: IdType) -> Embedding:
     """Read word2vec text, with or without its header line."""
     with path.open(encoding="utf-8-sig") as file:
         first, second = file.readline(), file.readline()
-        header = re.fullmatch(r"\s*(\d+)\s+(\d+)\s*", first)
+        header = re.fullmatch(r"\s*([0-9]+)\s+([0-9]+)\s*", first)
         n, d = (int(header[1]), int(header[2])) if header else (None, None)
         empty = n == 0 and not any(line.strip() for line in chain([second], file))
     if n == 0 and not empty:
