@@ -12,6 +12,7 @@ NAMES = (
     "levels",
     "quality",
     "default_setting",
+    "direction",
     "scoring",
     "level_weights",
     "tuning",

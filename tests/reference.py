@@ -21,6 +21,24 @@ def exact_connectivity(A, window, negative):
     return np.log(np.maximum(M, 1))
 
 
+def directed_walk(A):
+    """Transition matrix of a directed graph: a node without outgoing edges passes back what it received."""
+    A = np.asarray(A, dtype=np.float64)
+    W = np.array([A[u] if A[u].any() else A[:, u] for u in range(len(A))])
+    return np.diag(inverse(W.sum(axis=1))) @ W
+
+
+def directed_connectivity(A, window, negative):
+    """``log max( p_uv / (b mean_u p_uv) , 1 )``, ``p = (S + S^2 + … + S^T) / T``; no walk starts at a dead end."""
+    A, S = np.asarray(A, dtype=np.float64), directed_walk(A)
+    p = sum(np.linalg.matrix_power(S, r) for r in range(1, window + 1)) / window
+    p[~A.any(axis=1)] = 0
+    X = np.zeros_like(p)
+    for u, v in zip(*np.nonzero(p), strict=True):
+        X[u, v] = max(np.log(p[u, v] / (negative * p[:, v].mean())), 0)
+    return X
+
+
 def spectrum(A):
     """Eigenvalues of ``D^-1/2 A D^-1/2`` in descending order, and their eigenvectors."""
     A = np.asarray(A, dtype=np.float64)

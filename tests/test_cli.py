@@ -256,7 +256,10 @@ def test_no_control_characters_without_a_terminal(boostne):
         (["embed", "edges.txt", "-o", "x.npz", "--levels", "0"], 1, ["levels", "got 0"]),
         (["embed", "edges.txt", "-o", "x.npz", "--threads", "0"], 1, ["threads", "got 0"]),
         (["embed", "edges.txt", "-o", "x.npz", *SMALL, "--seed", "-1"], 1, ["--seed", "got -1"]),
-        (["embed", "edges.txt", "-o", "x.npz", *SMALL, "--directed"], 1, ["directed", "--to-undirected", "hope"]),
+        (["embed", "edges.txt", "-o", "x.npz", "--method", "netmf", "--directed"], 1, ["--to-undirected", "boostne"]),
+        (["embed", "edges.txt", "-o", "x.npz", *SMALL, "--directed", "--approximation", "spectral"], 1, ["'exact'"]),
+        (["embed", "edges.txt", "-o", "x.npz", *SMALL, "--directed", "--connectivity", "line"], 1, ["'deepwalk'"]),
+        (["tune", "edges.txt", "-o", "x.npz", "--directed"], 1, ["tune takes undirected", "--to-undirected"]),
         (["embed", "edges.txt", "-o", "x.npz", "--delimiter", ","], 1, ["line 1", "delimiter"]),
         (["embed", ".", "-o", "x.npz"], 1, ["directory"]),
         (["embed", "karate", "-o", "x.npz", "--delimiter", ","], 2, ["--delimiter applies to files", "'karate'"]),
@@ -311,6 +314,22 @@ def test_graphs_without_edges_are_rejected(boostne, folder):
     (folder / "alone.adjlist").write_text("a\nb\n")
     error = error_of(boostne("embed", "alone.adjlist", "-o", "x.npz", *SMALL, code=1))
     assert "2 nodes and no edges" in error
+
+
+def test_a_directed_graph_has_two_vectors_per_node(inside):
+    done = inside("embed", "edges.txt", "-o", "x.csv", *SMALL, "--directed")
+    assert "directed, unweighted" in done.stdout
+    assert "x.targets.csv" in done.stdout
+    found = read_embedding("x.csv")
+    assert found.targets.nodes.tolist() == found.nodes.tolist()
+    inside("embed", "edges.txt", "-o", "x.csv", *SMALL)
+    assert not Path("x.targets.csv").exists()
+
+
+def test_the_file_of_targets_does_not_overwrite_the_input(inside):
+    Path("e.targets.csv").write_text(Path("edges.txt").read_text())
+    done = inside("embed", "e.targets.csv", "-o", "e.csv", *SMALL, "--directed", code=1)
+    assert "e.targets.csv would overwrite" in done.stderr
 
 
 def test_to_undirected_accepts_a_directed_graph(inside):
@@ -522,7 +541,7 @@ def test_methods_lists_every_method(inside):
     rows = {row["method"]: row for row in json.loads(inside("methods", "--json").stdout)}
     assert set(rows) == set(METHODS)
     row = rows["boostne"]
-    assert (row["weights"], row["direction"], row["engines"]) == (True, False, ["local", "cuda", "dask"])
+    assert (row["weights"], row["direction"], row["engines"]) == (True, True, ["local", "cuda", "dask"])
     assert rows["hope"]["direction"]
 
 

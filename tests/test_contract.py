@@ -157,7 +157,7 @@ class TestGraphs:
         directed = Graph.from_edges([0, 1, 2, 3, 3, 4], [1, 2, 3, 0, 4, 5], directed=True)
         model = make(form)
         if not model.capabilities.direction:
-            with pytest.raises(GraphError, match=r"to_undirected\(\).*, or use HOPE, LINE, DeepWalk or Node2Vec"):
+            with pytest.raises(GraphError, match=r"to_undirected\(\).*, or use HOPE, LINE, BoostNE, DeepWalk or"):
                 model.fit(directed)
             return
         forward = model.fit_transform(directed)

@@ -106,6 +106,15 @@ class TestEqualToTheLocalEngine:
         assert_same(model, expected)
         assert model.residual_norms_[-1] < 0.9 * model.residual_norms_[0]
 
+    @pytest.mark.parametrize("changes", [{}, {"approximation": "push", "epsilon": 1e-4, "max_per_row": 50}])
+    def test_directed_graphs(self, client, changes):
+        ends = np.random.default_rng(0).integers(1500, size=(2, 9000))
+        directed = Graph.from_indices(np.arange(1500), ends[0] // 2 * 2, ends[1], directed=True)
+        expected = local(directed, **changes)
+        model = on(client, directed, **changes)
+        assert_same(model, expected)
+        np.testing.assert_array_equal(model.targets_.vectors, expected.targets_.vectors)
+
     @pytest.mark.usefixtures("reordered")
     def test_nodes_reordered_by_community(self, client, graph, tmp_path):
         expected = local(graph, **PLAIN)

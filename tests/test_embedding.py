@@ -185,3 +185,33 @@ def test_load_restores_what_save_wrote(embedding, tmp_path):
     again = Embedding.load(tmp_path / "e.npz")
     np.testing.assert_array_equal(again.vectors, embedding.vectors)
     assert again.levels.tolist() == [1, 3]
+
+
+class TestTargets:
+    def targets(self, nodes=("x", "y"), levels=(1, 2)):
+        return Embedding(nodes, np.ones((len(nodes), sum(levels))), levels=levels)
+
+    def test_may_have_other_nodes(self):
+        found = Embedding([1, 2, 3], np.ones((3, 3)), levels=[1, 2], targets=self.targets())
+        assert found.targets.nodes.tolist() == ["x", "y"]
+        assert repr(found) == "Embedding(3 nodes, 3 dimensions, levels [1, 2], float64, 2 targets)"
+        assert Embedding([1], [[1.0]]).targets is None
+
+    def test_up_to_cuts_them_too(self):
+        found = Embedding([1], np.ones((1, 3)), levels=[1, 2], targets=self.targets()).up_to(1)
+        assert found.targets.vectors.shape == (2, 1)
+
+    @pytest.mark.parametrize(
+        ("targets", "message"),
+        [
+            (np.ones((2, 3)), "targets must be an Embedding, got ndarray"),
+            (Embedding(["x"], np.ones((1, 3))), r"targets must have the levels of the sources, \[1, 2\], got \[3\]"),
+            (
+                Embedding(["x"], [[1.0]], targets=Embedding(["y"], [[1.0]])),
+                "targets must be an Embedding without targets of its own",
+            ),
+        ],
+    )
+    def test_what_they_must_be(self, targets, message):
+        with pytest.raises(ParameterError, match=message):
+            Embedding([1], np.ones((1, 3)), levels=[1, 2], targets=targets)

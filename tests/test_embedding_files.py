@@ -502,3 +502,76 @@ def test_check_writable_raises_for_a_read_only_folder():
 def test_check_writable_raises_for_a_device():
     with pytest.raises(ParameterError, match="not a regular file"):
         check_writable("/dev/null")
+
+
+# ---- target vectors
+
+
+def with_targets(ids=("a", "b"), target_ids=(7, 8, 9)):
+    values = np.arange(12, dtype=np.float32).reshape(4, 3)
+    targets = Embedding(target_ids, values[: len(target_ids)] + 20, levels=[1, 2])
+    return Embedding(ids, values[: len(ids)], levels=[1, 2], targets=targets)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
+def test_round_trip_of_targets(tmp_path, suffix, ids):
+    embedding = with_targets(target_ids=ids)
+    write_embedding(embedding, tmp_path / f"e{suffix}")
+    found = read_embedding(tmp_path / f"e{suffix}")
+    assert_same(found, embedding, levels=suffix in KEEPS_LEVELS)
+    assert_same(found.targets, embedding.targets, levels=suffix in KEEPS_LEVELS)
+    beside = tmp_path / f"e.targets{suffix}"
+    assert beside.exists() == (suffix != ".npz")
+    if suffix != ".npz":
+        assert_same(read_embedding(beside), embedding.targets, levels=suffix in KEEPS_LEVELS)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_mixed_ids_of_targets(tmp_path, suffix):
+    embedding = with_targets(target_ids=(1, "one"))
+    if suffix not in TYPED:
+        with pytest.raises(BoostneError):
+            write_embedding(embedding, tmp_path / f"e{suffix}")
+        assert not list(tmp_path.iterdir())
+        return
+    write_embedding(embedding, tmp_path / f"e{suffix}")
+    assert_same(read_embedding(tmp_path / f"e{suffix}").targets, embedding.targets)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_targets_of_an_earlier_embedding_are_removed(tmp_path, suffix):
+    embedding = with_targets()
+    path = tmp_path / f"e{suffix}"
+    write_embedding(embedding, path)
+    write_embedding(Embedding(embedding.nodes, embedding.vectors), path)
+    assert read_embedding(path).targets is None
+    assert len(list(tmp_path.iterdir())) == (2 if suffix == ".npy" else 1)
+
+
+def test_writing_npz_leaves_a_file_of_similar_name_alone(tmp_path):
+    write_embedding(Embedding([1], [[1.0]]), tmp_path / "e.targets.npz")
+    write_embedding(Embedding([1], [[1.0]]), tmp_path / "e.npz")
+    assert (tmp_path / "e.targets.npz").exists()
+    assert read_embedding(tmp_path / "e.npz").targets is None
+
+
+def test_targets_that_do_not_belong_to_the_sources(tmp_path):
+    write_embedding(Embedding([1], [[1.0]]), tmp_path / "e.csv")
+    write_embedding(Embedding([1], [[1.0, 2.0]]), tmp_path / "e.targets.csv")
+    with pytest.raises(FileFormatError, match=r"e.targets.csv: targets must have the levels.* \[1\], got \[2\]; if it"):
+        read_embedding(tmp_path / "e.csv")
+    (tmp_path / "e.targets.csv").write_text("node,u1_1\n1,x\n")
+    with pytest.raises(FileFormatError, match=r"e.targets.csv"):
+        read_embedding(tmp_path / "e.csv")
+
+
+def test_given_ids_belong_to_a_file_without_targets(tmp_path):
+    write_embedding(with_targets(), tmp_path / "e.npy")
+    assert read_embedding(tmp_path / "e.npy", ids=[1, 2]).targets is None
+
+
+def test_an_npz_file_with_half_of_the_arrays_of_targets(tmp_path):
+    np.savez(tmp_path / "e.npz", nodes=[1], vectors=[[1.0]], targets_nodes=[1])
+    with pytest.raises(FileFormatError, match=r"e.npz: the array 'targets_vectors' of the target vectors is missing"):
+        read_embedding(tmp_path / "e.npz")

@@ -18,6 +18,7 @@ from tests import graphs
 from tests.parameters import boostne
 from tests.test_engine_contract import DEVICE, ROUNDING, TOLERANCE, matrix
 
+from boostne import Graph
 from boostne.errors import EngineError, MemoryLimitError
 from boostne.factorization import LevelSettings, boost, cuda, random_start
 from boostne.factorization.cuda.engine import CudaEngine
@@ -214,6 +215,30 @@ class TestBoostNE:
         cuda = small(engine="cuda", **changes).fit(graphs.karate())
         assert (local.engine_, cuda.engine_) == ("local", "cuda")
         np.testing.assert_allclose(cuda.residual_norms_, local.residual_norms_, rtol=1e-4)
+
+    @pytest.mark.parametrize("form", ["auto", "push"])
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    def test_engines_agree_on_directed_graphs(self, torch_device, form, dtype):
+        ends = np.random.default_rng(0).integers(80, size=(2, 300))
+        graph = Graph.from_indices(np.arange(80), ends[0] // 2 * 2, ends[1], directed=True).without_isolated()
+        local, cuda = (small(approximation=form, dtype=dtype, engine=engine).fit(graph) for engine in ("local", "cuda"))
+        assert cuda.approximation_ == {"auto": "exact"}.get(form, form)
+        np.testing.assert_allclose(cuda.residual_norms_, local.residual_norms_, rtol=1e-4)
+        if dtype == "float64":
+            np.testing.assert_allclose(cuda.embedding_.vectors, local.embedding_.vectors, rtol=1e-6, atol=1e-9)
+            np.testing.assert_allclose(cuda.targets_.vectors, local.targets_.vectors, rtol=1e-6, atol=1e-9)
+
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_directed_rows_equal_those_of_the_host(self, dtype, weighted):
+        rng = np.random.default_rng(0)
+        u, v = rng.integers(60, size=(2, 200))
+        graph = Graph.from_indices(np.arange(62), u // 2 * 2, v, rng.random(200) if weighted else None, directed=True)
+        for window in (1, 4):
+            options = {"window": window, "negative": 0.7, "dtype": dtype}
+            X = ExactSource(graph, **options).build()[0].toarray()
+            rows = torch.empty(20, 62, dtype=getattr(torch, dtype), device=DEVICE)
+            ExactDeviceRows(graph, device=DEVICE, **options)(np.arange(30, 50), rows)
+            np.testing.assert_allclose(rows.cpu().numpy(), X[30:50], atol=TOLERANCE[dtype] * X.max())
 
     @pytest.mark.parametrize("form", ["auto", "push"])
     def test_resumes_from_a_checkpoint_with_the_same_bits(self, torch_device, tmp_path, form):

@@ -21,11 +21,11 @@ from tests.graphs import (
 )
 from threadpoolctl import threadpool_limits
 
-from boostne import BoostNE, Graph, evaluate_links, split_links
+from boostne import HOPE, BoostNE, Graph, evaluate_links, split_links
 from boostne.embedding import Embedding
 from boostne.errors import BoostneError, GraphError, ParameterError
-from boostne.evaluation import links
-from boostne.evaluation.link_split import draw_non_edges
+from boostne.evaluation import link_scoring
+from boostne.evaluation.link_split import draw_non_edges, split
 
 ALL = ("dot", "cosine", "hadamard", "average", "l1", "l2")
 
@@ -206,7 +206,11 @@ def test_split_of_a_large_graph_stays_sparse():
         (two_triangles(), {"test": 0}, "test must be a fraction .*, got 0$"),
         (two_triangles(), {"test": float("nan")}, "test must be a fraction .*, got nan"),
         (two_triangles(), {"seed": -1}, "seed must be an integer of at least 0; got -1"),
-        (Graph.from_edges([0, 1, 2], [1, 2, 0], directed=True), {}, r"directed; call to_undirected\(\)"),
+        (
+            Graph.from_edges([0, 1, 2], [1, 2, 0], directed=True),
+            {"test": 0.5},
+            "requires 2, but only 1 can be held out",
+        ),
     ],
 )
 def test_impossible_splits_raise(graph, options, message):
@@ -267,7 +271,7 @@ def test_scores_equal_a_loop_over_scikit_learn(operator):
     x = noise(graph)
     result = evaluate_links(lambda _: x, graph, repeats=1, seed=2, operator=operator)
     rng = np.random.default_rng([2, 0])
-    training, edges, non_edges = links.split(graph, 16, rng)
+    training, edges, non_edges = split(graph, 16, rng)
     features = {
         "dot": lambda u, v: x[u] @ x[v],
         "cosine": lambda u, v: x[u] @ x[v] / np.sqrt(x[u] @ x[u] * (x[v] @ x[v])),
@@ -329,7 +333,7 @@ def test_scores_do_not_depend_on_the_number_of_threads():
 def test_training_edges_are_sampled_above_the_limit(monkeypatch):
     graph = two_cliques(20)
     whole = evaluate_links(noise, graph, repeats=1, operator="hadamard")
-    monkeypatch.setattr(links, "_MAX_TRAINING_EDGES", 30)
+    monkeypatch.setattr(link_scoring, "MAX_TRAINING_EDGES", 30)
     assert evaluate_links(sides, graph, repeats=1, operator="hadamard").mean("auc")[0] == 1.0
     assert evaluate_links(noise, graph, repeats=1, operator="hadamard").mean("auc") != whole.mean("auc")
 
@@ -337,7 +341,7 @@ def test_training_edges_are_sampled_above_the_limit(monkeypatch):
 def test_scores_do_not_depend_on_the_block_size(monkeypatch):
     graph = karate()
     whole = evaluate_links(noise, graph, repeats=1, operator=ALL)
-    monkeypatch.setattr(links, "_BLOCK_SIZE", 5)
+    monkeypatch.setattr(link_scoring, "_BLOCK_SIZE", 5)
     blocks = evaluate_links(noise, graph, repeats=1, operator=ALL)
     np.testing.assert_allclose(blocks.scores["auc"], whole.scores["auc"], atol=1e-12)
 
@@ -436,3 +440,112 @@ def test_result_as_table_and_json():
     assert float(first.split(",")[2]) == auc[0]
     with pytest.raises(ParameterError, match="metric must be 'auc' or 'ap', got 'f1'"):
         result.mean("f1")
+
+
+# ---- directed graphs
+
+
+def directed_graph(seed=0, n=60):
+    """A graph in which half of the pairs with an edge have both, with weights and a self-loop."""
+    rng = np.random.default_rng(seed)
+    u, v = rng.integers(n, size=(2, 6 * n))
+    both = rng.random(len(u)) < 0.5
+    ends = np.r_[u, v[both], 3], np.r_[v, u[both], 3]
+    return Graph.from_edges(
+        *ends, 1 + rng.random(len(ends[0])), nodes=range(n), directed=True, self_loops="keep", duplicates="once"
+    )
+
+
+def directed_edge_set(graph):
+    return {(u, v) for u, v in zip(*(end.tolist() for end in graph.adjacency.nonzero()), strict=True) if u != v}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_directed_split_holds_out_both_directions(seed):
+    graph = directed_graph(seed)
+    whole = directed_edge_set(graph)
+    training, edges, non_edges = split_links(graph, test=0.2, seed=seed)
+    kept, held_out = directed_edge_set(training), pair_set(edges)
+    assert training.directed
+    assert held_out <= whole
+    assert len(held_out) == len(edges) == len(non_edges) == round(0.2 * len(edge_set(graph.to_undirected())))
+    assert whole - kept == {pair for u, v in held_out for pair in ((u, v), (v, u)) if pair in whole}
+    assert kept < whole
+    for u, v in pair_set(non_edges):
+        assert u != v
+        assert (u, v) not in whole
+        assert (v, u) not in whole
+    assert training.n_components == graph.n_components
+    np.testing.assert_array_equal(training.adjacency.diagonal(), graph.adjacency.diagonal())
+    rows, columns = training.adjacency.nonzero()
+    np.testing.assert_array_equal(training.adjacency.data, graph.adjacency[rows, columns])
+
+
+def test_directions_of_a_directed_split_are_random():
+    _, edges, non_edges = split_links(directed_graph(n=300), test=0.2)
+    for pairs in (edges, non_edges):
+        assert 0.3 < (pairs[:, 0] < pairs[:, 1]).mean() < 0.7
+
+
+def from_left_to_right(n=40):
+    """Every node of the left half points to five of the right half."""
+    rng = np.random.default_rng(0)
+    target = np.concatenate([rng.choice(np.arange(n // 2, n), 5, replace=False) for _ in range(n // 2)])
+    return Graph.from_edges(np.repeat(np.arange(n // 2), 5), target, nodes=range(n), directed=True)
+
+
+def one_hot(graph):
+    """Sources are the left half, targets the right half: the score of an edge in this direction is 1, others are 0."""
+    left = (np.arange(graph.n_nodes) < graph.n_nodes // 2)[:, None].astype(float)
+    return Embedding(graph.nodes, left, targets=Embedding(graph.nodes[::-1], 1 - left[::-1]))
+
+
+def test_directed_links_are_scored_by_source_and_target_vectors():
+    graph = from_left_to_right()
+    result = evaluate_links(one_hot, graph, repeats=2, operator=("dot", "cosine", "hadamard"))
+    np.testing.assert_array_equal(result.mean("direction"), 1.0)
+    _, edges, non_edges = split_links(graph)
+    values = [float(u < 20 <= v) for u, v in np.concatenate([edges, non_edges])]
+    truth = np.repeat([1, 0], [len(edges), len(non_edges)])
+    assert result.scores["auc"][0] == pytest.approx(roc_auc_score(truth, values))
+
+
+def test_without_targets_the_direction_is_unknown():
+    result = evaluate_links(noise, directed_graph(), repeats=2, operator=("dot", "hadamard"))
+    np.testing.assert_allclose(result.scores["direction"], 0.5, atol=0.01)  # products are rounded in another order
+
+
+def test_direction_counts_edges_without_reverse_only():
+    mutual = evaluate_links(noise, random_graph(60, 8).to_directed(), repeats=1, operator="dot")
+    assert np.isnan(mutual.scores["direction"]).all()
+
+
+@pytest.mark.filterwarnings("ignore:.*nodes have no edges")
+@pytest.mark.parametrize(
+    ("method", "least"), [(BoostNE(16, levels=2, window=3), 0.9), (HOPE(16), 0.65)], ids=["BoostNE", "HOPE"]
+)
+def test_methods_with_source_and_target_vectors(method, least):
+    graph = from_left_to_right(200)
+    result = evaluate_links(method, graph, repeats=2, operator="dot")
+    assert result.mean("direction")[0] > least
+    text, content = result.table(), result.to_dict()
+    assert "connected pairs" in text
+    assert "direction" in text
+    assert content["summary"][0]["direction_mean"] == result.mean("direction")[0]
+    assert result.to_csv().splitlines()[0] == "operator,repeat,auc,ap,direction"
+
+
+def test_undirected_results_have_no_direction():
+    result = evaluate_links(noise, karate(), repeats=1)
+    assert "direction" not in result.table()
+    with pytest.raises(ParameterError, match="metric must be 'auc' or 'ap', got 'direction'"):
+        result.mean("direction")
+
+
+def test_targets_must_have_all_nodes():
+    def partial(graph):
+        vectors = np.ones((graph.n_nodes, 2))
+        return Embedding(graph.nodes, vectors, targets=Embedding(graph.nodes[1:], vectors[1:]))
+
+    with pytest.raises(ParameterError, match="no vector for 1 of 40 nodes"):
+        evaluate_links(partial, from_left_to_right(), repeats=1)

@@ -47,6 +47,10 @@ class Embedding:
         read-only view. Other types are converted to float32.
     levels : sequence of int, optional
         The width d_s of each level, coarse to fine; they sum to d. One level by default.
+    targets : Embedding, optional
+        Vectors of nodes as targets of edges, if those above are vectors of nodes as sources: the product of the vector
+        of u and the target vector of v is the score of the edge from u to v. It has the same levels, and may have
+        other nodes.
 
     Examples
     --------
@@ -64,9 +68,15 @@ class Embedding:
     nodes: NDArray[Any]
     vectors: FloatArray
     levels: NDArray[np.int64]
+    targets: "Embedding | None"
 
     def __init__(
-        self, nodes: Iterable[Any], vectors: ArrayLike, levels: Sequence[int] | NDArray[Any] | None = None
+        self,
+        nodes: Iterable[Any],
+        vectors: ArrayLike,
+        levels: Sequence[int] | NDArray[Any] | None = None,
+        *,
+        targets: "Embedding | None" = None,
     ) -> None:
         ids, matrix = as_ids(nodes).copy(), _as_vectors(vectors)
         if len(ids) != len(matrix):
@@ -80,6 +90,8 @@ class Embedding:
         if repeated is not None:
             raise ParameterError(f"nodes must be unique, got {repeated!r} more than once")
         _check_finite(self)
+        _check_targets(self, targets)
+        object.__setattr__(self, "targets", targets)
 
     @property
     def dimensions(self) -> int:
@@ -109,7 +121,8 @@ class Embedding:
 
     def __repr__(self) -> str:
         size = f"{len(self)} nodes, {self.dimensions} dimensions"
-        return f"Embedding({size}, levels {self.levels.tolist()}, {self.vectors.dtype})"
+        targets = "" if self.targets is None else f", {len(self.targets)} targets"
+        return f"Embedding({size}, levels {self.levels.tolist()}, {self.vectors.dtype}{targets})"
 
     def _row(self, node: Any) -> int:
         try:
@@ -135,7 +148,8 @@ class Embedding:
 
     def up_to(self, level: int) -> "Embedding":
         """Return the embedding ``[U_1 … U_level]``: levels 1 to `level`, inclusive."""
-        return Embedding(self.nodes, self.vectors[:, : self._end_of(level)], self.levels[:level])
+        targets = None if self.targets is None else self.targets.up_to(level)
+        return Embedding(self.nodes, self.vectors[:, : self._end_of(level)], self.levels[:level], targets=targets)
 
     def _end_of(self, level: int) -> int:
         if not 1 <= level <= self.n_levels:
@@ -237,6 +251,18 @@ def _check_finite(embedding: Embedding) -> None:
         if not finite.all():
             node = embedding.nodes.tolist()[start + int(np.argmin(finite))]
             raise ParameterError(f"vectors must be finite, got NaN or infinity in the vector of node {node!r}")
+
+
+def _check_targets(embedding: Embedding, targets: Any) -> None:
+    if targets is None:
+        return
+    if not isinstance(targets, Embedding):
+        raise ParameterError(f"targets must be an Embedding, got {type(targets).__name__}")
+    if targets.targets is not None:
+        raise ParameterError("targets must be an Embedding without targets of its own, got one with them")
+    if not np.array_equal(targets.levels, embedding.levels):
+        ours, theirs = (found.levels.tolist() for found in (embedding, targets))
+        raise ParameterError(f"targets must have the levels of the sources, {ours}, got {theirs}")
 
 
 def _cosine(vectors: FloatArray, row: int) -> NDArray[np.float64]:

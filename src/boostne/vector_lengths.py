@@ -21,6 +21,14 @@ def rescale_in_place(vectors: NDArray[Any], mean_length: float) -> float:
     return scale
 
 
+def scale_in_place(vectors: NDArray[Any], mean_length: float) -> None:
+    """Multiply all vectors by one constant, so that those other than zero have a given mean length."""
+    lengths = _root_lengths(vectors) ** 2
+    nonzero = lengths > 0
+    if nonzero.any():
+        vectors *= vectors.dtype.type(mean_length / lengths[nonzero].mean())
+
+
 def rescale_alike(vectors: NDArray[Any], scale: float) -> None:
     """Divide each vector by the square root of its length and multiply it by a constant, in place."""
     _rescale(vectors, _root_lengths(vectors), scale)

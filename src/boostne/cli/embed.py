@@ -16,7 +16,7 @@ from boostne.cli.file_options import GRAPH_FILE_OPTIONS, GRAPH_FILE_SECTION
 from boostne.cli.inputs import load_graph
 from boostne.cli.model_options import CLUSTER_OPTIONS, MODEL_OPTIONS, MODEL_SECTIONS
 from boostne.cli.options import RegistryChoice, check_model_options, given, to_undirected_option
-from boostne.cli.outputs import check_output
+from boostne.cli.outputs import check_embedding_output, check_output
 from boostne.cli.screen import describe_embedding, duration, print_pairs
 from boostne.cli.session import session_of
 from boostne.errors import ParameterError
@@ -42,11 +42,15 @@ _method_option = click.option(
     GRAPH is a file or the name of a data set (see 'boostne datasets'); a file takes precedence. The suffix of the
     output selects its format. Brackets after an option show the methods or matrices that it belongs to; with others
     it is an error.
+
+    With --directed, boostne gives each node two vectors, as source and as target of edges: the latter are in the same
+    .npz file, or in a second file NAME.targets.SUFFIX.
     """,
     examples=[
         "boostne embed edges.csv -o vectors.npz",
         "boostne embed digits -o digits.parquet --dimensions 64 --levels 4",
         "boostne embed links.tsv.gz -o links.emb --source from --target to --no-weight",
+        "boostne embed citations.txt -o citations.npz --directed",
         "boostne embed cora -o cora.npz --approximation spectral --seed 1",
         "boostne embed cora -o cora.npz --connectivity node2vec --p 0.5",
         "boostne embed cora -o cora.npz --method deepwalk --walks 20",
@@ -164,11 +168,8 @@ def estimate(ctx: click.Context, /, graph: str, method: str, as_json: bool, **_:
 
 def _check_output(ctx: click.Context, graph: str, output: str) -> bool:
     """Check that the output can be written, before any work; return whether it is a folder of parts."""
-    from boostne.io.embeddings import known_suffix
-
     if not (output.endswith(("/", os.sep)) or Path(output).is_dir()):
-        known_suffix(Path(output))
-        check_output(output, [graph])
+        check_embedding_output(output, [graph])
         return False
     if ctx.params["scheduler"] is None and ctx.params["workers"] is None:
         raise ParameterError(
@@ -236,10 +237,12 @@ def _summary(name: str, graph: "Graph", model: Any, output: str, seconds: float)
     from boostne.io.parts import part_paths
     from boostne.memory import format_bytes
 
-    weights = "weighted" if graph.weighted else "unweighted"
-    lines = {"graph": f"{name}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges, {weights}"}
+    kind = ("directed, " if graph.directed else "") + ("weighted" if graph.weighted else "unweighted")
+    lines = {"graph": f"{name}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges, {kind}"}
     if hasattr(model, "embedding_"):
         lines["vectors"] = describe_embedding(model.embedding_)
+        if model.embedding_.targets is not None:
+            lines["targets"] = f"{describe_embedding(model.embedding_.targets)}{_targets_file(output)}"
     if hasattr(model, "residual_norms_"):
         first, *_, last = model.residual_norms_
         residual = last / first if first else 0.0
@@ -256,6 +259,13 @@ def _summary(name: str, graph: "Graph", model: Any, output: str, seconds: float)
     parts = f"{len(files)} part{'s' * (len(files) > 1)}, " if path.is_dir() else ""
     size = format_bytes(sum(file.stat().st_size for file in files))
     return lines | {"written": f"{output} ({parts}{size}) after {duration(seconds)}"}
+
+
+def _targets_file(output: str) -> str:
+    from boostne.io.embeddings import targets_path
+
+    path = Path(output)
+    return "" if path.suffix.lower() == ".npz" else f", in {targets_path(path)}"
 
 
 def _format_estimate(found: dict[str, Any]) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """The command ``propagate``."""
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -14,7 +13,7 @@ from boostne.cli.file_options import (
 )
 from boostne.cli.inputs import load_graph
 from boostne.cli.options import given, options_of, to_undirected_option
-from boostne.cli.outputs import check_output
+from boostne.cli.outputs import check_embedding_output
 from boostne.cli.screen import describe_embedding, print_pairs
 from boostne.cli.session import session_of
 from boostne.progress import Progress
@@ -57,11 +56,9 @@ PROPAGATION_OPTIONS = (
 def propagate(ctx: click.Context, /, graph: str, vectors: str, output: str, **_: Any) -> None:
     """Run ``boostne propagate``."""
     from boostne.io import read_embedding, write_embedding
-    from boostne.io.embeddings import known_suffix
     from boostne.propagation import propagate as average
 
-    known_suffix(Path(output))
-    check_output(output, [graph, vectors])
+    check_embedding_output(output, [graph, vectors])
     screen = session_of(ctx).screen
     with screen.progress() as progress:
         progress(Progress("reading", 0, f"{graph}, {vectors}"))

@@ -1,6 +1,5 @@
 """The command ``transform``."""
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -9,7 +8,7 @@ from boostne.cli.command import Command, debug_option, quiet_option
 from boostne.cli.file_options import GRAPH_FILE_OPTIONS, GRAPH_FILE_SECTION
 from boostne.cli.inputs import load_graph
 from boostne.cli.options import at_least, to_undirected_option
-from boostne.cli.outputs import check_output
+from boostne.cli.outputs import check_embedding_output
 from boostne.cli.screen import describe_embedding, print_pairs
 from boostne.cli.session import session_of
 from boostne.progress import Progress
@@ -62,11 +61,9 @@ def transform(
     """Run ``boostne transform``."""
     from boostne.embedding import Embedding
     from boostne.io import write_embedding
-    from boostne.io.embeddings import known_suffix
     from boostne.models import BoostNE
 
-    known_suffix(Path(output))
-    check_output(output, [model, graph])
+    check_embedding_output(output, [model, graph])
     screen = session_of(ctx).screen
     with screen.progress() as progress:
         progress(Progress("reading", 0, f"{model}, {graph}"))

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boostne.cli.command import Command, debug_option, json_option, quiet_option
-from boostne.cli.estimator import check_direction
 from boostne.cli.file_options import (
     GRAPH_FILE_OPTIONS,
     GRAPH_FILE_SECTION,
@@ -15,9 +14,10 @@ from boostne.cli.file_options import (
 )
 from boostne.cli.inputs import load_graph, load_labels
 from boostne.cli.options import at_least, given, options_of, to_undirected_option
-from boostne.cli.outputs import check_output
+from boostne.cli.outputs import check_embedding_output, check_output
 from boostne.cli.screen import describe_embedding, print_pairs, print_table
 from boostne.cli.session import session_of
+from boostne.errors import GraphError
 from boostne.progress import Progress
 
 if TYPE_CHECKING:
@@ -93,7 +93,8 @@ def tune(ctx: click.Context, /, graph: str, labels: str | None, output: str, as_
     with session.screen.progress() as progress:
         progress(Progress("reading", 0, ", ".join(inputs)))
         network = load_graph(ctx, graph)
-        check_direction(network, "boostne")
+        if network.directed:
+            raise GraphError("the graph is directed, and tune takes undirected graphs only; use --to-undirected")
         truth = None if labels is None else load_labels(ctx, labels, PREFIXED_LABEL_FILE_OPTIONS)
         fixed = given(ctx, FIXED_OPTIONS)
         options = given(ctx, TUNING_OPTIONS) | {"random_state": fixed.get("random_state", 0)}
@@ -115,9 +116,7 @@ def tune(ctx: click.Context, /, graph: str, labels: str | None, output: str, as_
 
 def _check_outputs(ctx: click.Context, inputs: list[str]) -> None:
     """Check that all files can be written, before the search."""
-    from boostne.io.embeddings import known_suffix
-
-    known_suffix(Path(ctx.params["output"]))
+    check_embedding_output(ctx.params["output"], inputs)
     used = list(inputs)
     for path in filter(None, (ctx.params[name] for name in ("output", "trials", "page"))):
         check_output(path, used)

@@ -21,7 +21,8 @@ class LinkSplit(NamedTuple):
     training : Graph
         All nodes in their original order, and the edges that were not held out.
     edges, non_edges : int64 arrays of shape (m, 2)
-        Row indices of both nodes in ``training``, the smaller first; ``training.nodes[edges]`` are their ids.
+        Row indices of both nodes in ``training``, the smaller first, or in a directed graph the source first;
+        ``training.nodes[edges]`` are their ids.
     """
 
     training: Graph
@@ -36,10 +37,14 @@ def split_links(graph: Any, *, test: float = 0.2, seed: int = 0) -> LinkSplit:
     node loses its last edge. The test edges are drawn uniformly from the remaining edges. The non-edges are drawn
     uniformly without replacement from the pairs of distinct nodes that are not connected in the *whole* graph.
 
+    In a directed graph, pairs of nodes are held out as if it were undirected, with the edges of both directions: an
+    edge is no secret if its reverse is in the training graph. Of a pair with both edges, one at random is a test edge.
+    The direction of a non-edge is random, too.
+
     Parameters
     ----------
     graph : Graph, or anything that :func:`boostne.as_graph` accepts
-        Must be undirected. Weights are kept; self-loops stay in the training graph and are never sampled.
+        Weights are kept; self-loops stay in the training graph and are never sampled.
     test : float, default 0.2
         Fraction of the edges to hold out, between 0 and 1.
     seed : int, default 0
@@ -64,23 +69,17 @@ def split_links(graph: Any, *, test: float = 0.2, seed: int = 0) -> LinkSplit:
     ((16, 2), (16, 2), 1)
     """
     check_integer("seed", seed, 0, maximum=None)
-    network = undirected(graph)
+    network = as_graph(graph)
     count = held_out_count(network, test)
     return split(network, count, np.random.default_rng([seed, 0]))
 
 
-def undirected(graph: Any) -> Graph:
-    """Convert to a graph; raise if it is directed."""
-    network = as_graph(graph)
-    if network.directed:
-        raise GraphError(
-            "link prediction needs an undirected graph and this one is directed; call to_undirected() on it"
-        )
-    return network
-
-
 def held_out_count(graph: Graph, test: float) -> int:
-    """Return the number of edges to hold out; raise if there are too few spare edges or non-edges."""
+    """Return the number of edges to hold out; raise if there are too few spare edges or non-edges.
+
+    Edges of both directions between two nodes count as one.
+    """
+    graph = graph.to_undirected()
     if not 0 < test < 1:
         hint = f"; for {test:g} % pass {test / 100:g}" if 1 < test < 100 else ""  # noqa: PLR2004 (percent)
         raise ParameterError(f"test must be a fraction strictly between 0 and 1, got {test!r}{hint}")
@@ -106,10 +105,17 @@ def held_out_count(graph: Graph, test: float) -> int:
 
 def split(graph: Graph, count: int, rng: np.random.Generator) -> LinkSplit:
     """Hold out `count` edges and sample as many non-edges."""
-    edges, weights = edges_of(graph)
+    pairs = graph.to_undirected()
+    edges, weights = edges_of(pairs)
     spare = np.flatnonzero(~_spanning_forest(edges, graph.n_nodes, rng))
     out = np.zeros(len(edges), dtype=bool)
     out[rng.choice(spare, count, replace=False)] = True
+    non_edges = draw_non_edges(graph.n_nodes, edges, count, rng)
+    if graph.directed:
+        held_out = edges[out]
+        turned = _choose_directions(graph, held_out, rng)
+        at_random = _turned(non_edges, rng.random(count) < 0.5)  # noqa: PLR2004  (both directions alike)
+        return LinkSplit(_without_pairs(graph, held_out), turned, at_random)
     loops = np.flatnonzero(graph.adjacency.diagonal())
     kept = np.concatenate([edges[~out], np.column_stack([loops, loops])])
     training = Graph.from_indices(
@@ -119,7 +125,38 @@ def split(graph: Graph, count: int, rng: np.random.Generator) -> LinkSplit:
         np.concatenate([weights[~out], graph.adjacency.diagonal()[loops]]),
         self_loops="keep",
     )
-    return LinkSplit(training, edges[out], draw_non_edges(graph.n_nodes, edges, count, rng))
+    return LinkSplit(training, edges[out], non_edges)
+
+
+def directed_edges(graph: Graph) -> NodePairs:
+    """Return the edges of a directed graph other than self-loops, the source first."""
+    A = graph.adjacency.tocoo()
+    edges: NodePairs = np.column_stack([A.row, A.col])[A.row != A.col].astype(np.int64)
+    return edges
+
+
+def has_edges(graph: Graph, pairs: NodePairs) -> NDArray[np.bool_]:
+    """Return which pairs (u, v) are edges from u to v."""
+    return np.asarray(graph.adjacency[pairs[:, 0], pairs[:, 1]]).ravel() > 0
+
+
+def _choose_directions(graph: Graph, pairs: NodePairs, rng: np.random.Generator) -> NodePairs:
+    """Return one edge between the nodes of each pair; if there are two, one at random."""
+    forward, backward = has_edges(graph, pairs), has_edges(graph, pairs[:, ::-1])
+    return _turned(pairs, backward & (~forward | (rng.random(len(pairs)) < 0.5)))  # noqa: PLR2004
+
+
+def _turned(pairs: NodePairs, chosen: NDArray[np.bool_]) -> NodePairs:
+    return np.where(chosen[:, None], pairs[:, ::-1], pairs)
+
+
+def _without_pairs(graph: Graph, pairs: NodePairs) -> Graph:
+    """Return a directed graph without the edges of both directions between the nodes of some pairs."""
+    A, n = graph.adjacency.tocoo(), graph.n_nodes
+    smaller, larger = (np.asarray(end, dtype=np.int64) for end in (np.minimum(A.row, A.col), np.maximum(A.row, A.col)))
+    kept = ~np.isin(smaller * n + larger, pairs[:, 0] * n + pairs[:, 1])
+    ends = (A.row[kept].astype(np.int64), A.col[kept].astype(np.int64))
+    return Graph.from_indices(graph.nodes, *ends, A.data[kept], directed=True, self_loops="keep")
 
 
 def edges_of(graph: Graph) -> tuple[NodePairs, NDArray[Any]]:

@@ -4,6 +4,9 @@ The test edges are removed *before* the graph is embedded, so that they do not l
 scored by its two vectors, and the scores are evaluated by the area under the ROC curve (AUC: the probability that
 an edge scores above a non-edge, ties counting ½) and by average precision (AP). There are as many non-edges as
 edges, so uninformative vectors score about ½ in both.
+
+In a directed graph, the source vector of one node and the target vector of the other score an edge between them, and a
+further AUC says how well edges are told from their reverse.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,23 +19,18 @@ from numpy.typing import NDArray
 from boostne.embedding import Embedding
 from boostne.errors import GraphError, ParameterError
 from boostne.evaluation.classification import as_embedding
-from boostne.evaluation.link_split import (
-    LinkSplit,
-    NodePairs,
-    draw_non_edges,
-    edges_of,
-    held_out_count,
-    split,
-    undirected,
-)
+from boostne.evaluation.link_scoring import LEARNED, MAX_TRAINING_EDGES, LinkVectors, score_links
+from boostne.evaluation.link_split import has_edges, held_out_count, split
 from boostne.evaluation.result import Scores, versions
 from boostne.graph import Graph
+from boostne.interop import as_graph
 from boostne.node_ids import format_ids, lookup_ids
 from boostne.validation import check_integer
 
 Operator = Literal["dot", "cosine", "hadamard", "average", "l1", "l2"]
 
 LINK_SCORE = np.dtype([("operator", "U8"), ("repeat", "i8"), ("auc", "f8"), ("ap", "f8")])
+DIRECTED_LINK_SCORE = np.dtype([*LINK_SCORE.descr, ("direction", "f8")])
 OPERATORS = {
     "dot": "⟨x_u, x_v⟩",
     "cosine": "⟨x_u, x_v⟩ / (‖x_u‖ ‖x_v‖), 0 for a zero vector",
@@ -42,10 +40,6 @@ OPERATORS = {
     "l2": "logistic regression on |x_u - x_v|²",
 }
 LINK_CLASSIFIER = "logistic regression, liblinear, L2, C = 1, on standardized features; for the learned operators"
-_LEARNED = ("hadamard", "average", "l1", "l2")
-# More do not improve a logistic regression with a few hundred weights, and their features take memory.
-_MAX_TRAINING_EDGES = 100_000
-_BLOCK_SIZE = 65_536
 
 
 def evaluate_links(
@@ -68,13 +62,16 @@ def evaluate_links(
       most 100,000) and as many further non-edges, none of them test pairs. The features are standardized, so
       the scale of the vectors does not matter; C = 1.
 
+    In a directed graph, x_u is the source vector of u and x_v the target vector of v
+    (:attr:`~boostne.models.base.NodeEmbedder.sources_`); a method without target vectors scores both directions alike.
+    The AUC of the edges without a reverse edge, against their reverse, is the score ``direction``.
+
     Parameters
     ----------
     method : estimator, or callable from Graph to Embedding
         An estimator is cloned and fitted for each repeat and must then have ``embedding_``. A callable may also
         return an array whose row i belongs to ``graph.nodes[i]``.
     graph : Graph, or anything that :func:`boostne.as_graph` accepts
-        Must be undirected.
     test : float, default 0.2
         Fraction of the edges to hold out, between 0 and 1.
     repeats : int, default 5
@@ -105,20 +102,22 @@ def evaluate_links(
     check_integer("seed", seed, 0, maximum=None)
     operators = _check_operators(operator)
     embed = _as_function(method)
-    network = undirected(graph)
+    network = as_graph(graph)
     count = held_out_count(network, test)
-    if not set(operators).isdisjoint(_LEARNED):
+    if not set(operators).isdisjoint(LEARNED):
         _check_training_pairs(network, count, operators)
     rows = []
     for repeat in range(repeats):
         rng = np.random.default_rng([seed, repeat])
         parts = split(network, count, rng)
-        vectors = _vectors(embed(parts.training), parts.training)
-        rows += [(name, repeat, *scores) for name, scores in _score(vectors, parts, operators, rng).items()]
+        vectors = _link_vectors(embed(parts.training), parts.training)
+        one_way = ~has_edges(network, parts.edges[:, ::-1]) if network.directed else None
+        found = score_links(vectors, parts, operators, rng, one_way)
+        rows += [(name, repeat, *scores) for name, scores in found.items()]
     # Sorted by operator, then by repeat, because the sort is stable.
     rows.sort(key=lambda row: operators.index(row[0]))
     return LinkEvaluation(
-        scores=np.array(rows, dtype=LINK_SCORE),
+        scores=np.array(rows, dtype=DIRECTED_LINK_SCORE if network.directed else LINK_SCORE),
         repeats=int(repeats),
         seed=int(seed),
         operators=operators,
@@ -138,22 +137,22 @@ class LinkEvaluation(Scores):
     Attributes
     ----------
     scores : structured array
-        One row per operator and split: ``operator``, ``repeat``, ``auc``, ``ap``. Means are over the splits of
-        each operator.
+        One row per operator and split: ``operator``, ``repeat``, ``auc``, ``ap``, and for a directed graph
+        ``direction``, NaN if no test edge is without a reverse edge. Means are over the splits of each operator.
     operators : tuple of str
     repeats, seed, test
         As given to :func:`boostne.evaluate_links`.
     n_nodes, n_edges : int
         Size of the whole graph.
     n_test : int
-        Number of held-out edges per split, and of non-edges.
+        Number of test edges per split, and of non-edges.
     method : str
         ``repr`` of the estimator, or name of the function.
     graph_sha256 : str
         :meth:`boostne.Graph.fingerprint` of the whole graph.
     """
 
-    metrics: ClassVar[dict[str, str]] = {"auc": "AUC", "ap": "average precision"}
+    metrics: ClassVar[dict[str, str]] = {"auc": "AUC", "ap": "average precision", "direction": "AUC of the direction"}
 
     operators: tuple[str, ...]
     test: float
@@ -168,12 +167,11 @@ class LinkEvaluation(Scores):
 
     def table(self) -> str:
         """Return the means and standard deviations as a text table preceded by the protocol."""
-        lines = [self._protocol(), "", "operator         AUC        average precision"]
-        columns = (self.mean("auc"), self.std("auc"), self.mean("ap"), self.std("ap"))
-        lines += [
-            f"{operator:9}  {auc:.4f} ± {auc_std:.4f}   {ap:.4f} ± {ap_std:.4f}"
-            for operator, auc, auc_std, ap, ap_std in zip(self.operators, *columns, strict=True)
-        ]
+        directed = "direction" in self.measured
+        lines = [self._protocol(), "", f"operator         AUC        average precision{'     direction' * directed}"]
+        columns = ((self.mean(metric), self.std(metric)) for metric in self.measured)
+        cells = [[f"{mean:.4f} ± {std:.4f}" for mean, std in zip(*pair, strict=True)] for pair in columns]
+        lines += [f"{row[0]:9}  {'   '.join(row[1:])}" for row in zip(self.operators, *cells, strict=True)]
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -201,85 +199,10 @@ class LinkEvaluation(Scores):
         }
 
     def _protocol(self) -> str:
-        held_out = f"{self.n_test} edges ({100 * self.test:g} %) held out before the graph was embedded"
+        what = "connected pairs" if "direction" in self.measured else "edges"
+        held_out = f"{self.n_test} {what} ({100 * self.test:g} %) held out before the graph was embedded"
         splits = f"{self.repeats} random splits (seed {self.seed})"
         return f"{self.n_nodes} nodes, {self.n_edges} edges; {held_out}, and as many non-edges; {splits}"
-
-
-def _score(
-    vectors: NDArray[np.float64], parts: LinkSplit, operators: tuple[str, ...], rng: np.random.Generator
-) -> dict[str, tuple[float, float]]:
-    """Return AUC and average precision for each operator."""
-    from sklearn.metrics import average_precision_score, roc_auc_score
-    from threadpoolctl import threadpool_limits
-
-    pairs = np.concatenate([parts.edges, parts.non_edges])
-    truth = np.repeat([True, False], [len(parts.edges), len(parts.non_edges)])
-    # One thread, because sums split over several threads differ in their last bits.
-    with threadpool_limits(1):
-        values = {name: _products(vectors, pairs, name) for name in operators if name not in _LEARNED}
-        if len(values) < len(operators):
-            known, is_edge = _training_pairs(parts, rng)
-            for name in (name for name in operators if name in _LEARNED):
-                values[name] = _log_odds(vectors, pairs, name, known, is_edge)
-    return {
-        name: (float(roc_auc_score(truth, values[name])), float(average_precision_score(truth, values[name])))
-        for name in operators
-    }
-
-
-def _training_pairs(parts: LinkSplit, rng: np.random.Generator) -> tuple[NodePairs, NDArray[np.bool_]]:
-    """Return training edges and as many non-edges, no test pairs among them, and which are edges."""
-    edges, _ = edges_of(parts.training)
-    taken = np.concatenate([edges, parts.edges, parts.non_edges])
-    count = min(len(edges), _MAX_TRAINING_EDGES)
-    non_edges = draw_non_edges(parts.training.n_nodes, taken, count, rng)
-    chosen = edges[np.sort(rng.choice(len(edges), count, replace=False))]
-    return np.concatenate([chosen, non_edges]), np.repeat([True, False], count)
-
-
-def _products(vectors: NDArray[np.float64], pairs: NodePairs, operator: str) -> NDArray[np.float64]:
-    """Return the inner product or cosine of the two vectors of each pair."""
-    if operator == "cosine":
-        from sklearn.preprocessing import normalize
-
-        vectors = normalize(vectors)
-    return _in_blocks(lambda x, y: np.einsum("ij,ij->i", x, y), vectors, pairs)
-
-
-def _log_odds(
-    vectors: NDArray[np.float64], pairs: NodePairs, operator: str, known: NodePairs, is_edge: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    """Train a classifier on the known pairs and return the log-odds of each pair being an edge."""
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    features = _FEATURES[operator]
-    classifier = LogisticRegression(solver="liblinear", max_iter=1000, random_state=0)
-    model = make_pipeline(StandardScaler(), classifier)
-    model.fit(features(vectors[known[:, 0]], vectors[known[:, 1]]), is_edge)
-    return _in_blocks(lambda x, y: model.decision_function(features(x, y)), vectors, pairs)
-
-
-_FEATURES: dict[str, Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]] = {
-    "hadamard": lambda x, y: x * y,
-    "average": lambda x, y: (x + y) / 2,
-    "l1": lambda x, y: np.abs(x - y),
-    "l2": lambda x, y: (x - y) ** 2,
-}
-
-
-def _in_blocks(
-    score: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]],
-    vectors: NDArray[np.float64],
-    pairs: NodePairs,
-) -> NDArray[np.float64]:
-    values = np.empty(len(pairs))
-    for start in range(0, len(pairs), _BLOCK_SIZE):
-        u, v = pairs[start : start + _BLOCK_SIZE].T
-        values[start : start + len(u)] = score(vectors[u], vectors[v])
-    return values
 
 
 def _as_function(method: Any) -> Callable[[Graph], Any]:
@@ -307,13 +230,21 @@ def _fitted(estimator: Any, graph: Graph) -> Any:
             f"method must have embedding_ after fit, and {type(model).__name__} does not; pass a function from "
             "the graph to its vectors instead"
         )
-    return model.embedding_
+    return getattr(model, "sources_", model.embedding_) if graph.directed else model.embedding_
 
 
-def _vectors(embedding: Any, graph: Graph) -> NDArray[np.float64]:
-    """Return the vectors in the order of the graph's nodes."""
+def _link_vectors(embedding: Any, graph: Graph) -> LinkVectors:
+    """Return the vectors of the nodes as sources and as targets, which are the same unless edges are directed."""
     is_array = isinstance(embedding, np.ndarray | list)
     found = Embedding(graph.nodes, embedding) if is_array else as_embedding(embedding)
+    sources = _vectors(found, graph)
+    if found.targets is None or not graph.directed:
+        return LinkVectors(sources, sources)
+    return LinkVectors(sources, _vectors(found.targets, graph))
+
+
+def _vectors(found: Embedding, graph: Graph) -> NDArray[np.float64]:
+    """Return the vectors in the order of the graph's nodes."""
     rows = lookup_ids(found.nodes, graph.nodes)
     missing = graph.nodes[rows < 0]
     if len(missing):
@@ -331,11 +262,12 @@ def _name(method: Any) -> str:
 
 
 def _check_training_pairs(graph: Graph, count: int, operators: tuple[str, ...]) -> None:
-    n, edges = graph.n_nodes, graph.n_edges - graph.n_self_loops
-    wanted = min(edges - count, _MAX_TRAINING_EDGES)
+    pairs = graph.to_undirected()
+    n, edges = pairs.n_nodes, pairs.n_edges - pairs.n_self_loops
+    wanted = min(edges - count, MAX_TRAINING_EDGES)
     free = n * (n - 1) // 2 - edges - count
     if wanted > free:
-        learned = next(name for name in operators if name in _LEARNED)
+        learned = next(name for name in operators if name in LEARNED)
         raise GraphError(
             f"operator={learned!r} is trained on {wanted} non-edges besides the {count} test non-edges, but this "
             f"dense graph has only {free} more; operator='dot' and operator='cosine' need none"

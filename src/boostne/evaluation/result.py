@@ -45,6 +45,11 @@ class Scores(ABC):
     repeats: int
     seed: int
 
+    @property
+    def measured(self) -> list[str]:
+        """The metrics that these scores have."""
+        return [metric for metric in self.metrics if metric in (self.scores.dtype.names or ())]
+
     def mean(self, metric: str) -> NDArray[np.float64]:
         """Return the mean over the repeats for each group of scores."""
         return cast("NDArray[np.float64]", np.asarray(self._grouped(metric).mean(axis=-1))[()])
@@ -55,8 +60,8 @@ class Scores(ABC):
         return cast("NDArray[np.float64]", np.asarray(spread)[()])
 
     def _grouped(self, metric: str) -> NDArray[np.float64]:
-        if metric not in self.metrics:
-            raise ParameterError(f"metric must be {' or '.join(map(repr, self.metrics))}, got {metric!r}")
+        if metric not in self.measured:
+            raise ParameterError(f"metric must be {' or '.join(map(repr, self.measured))}, got {metric!r}")
         return self.scores[metric].reshape(*self._groups(), self.repeats)
 
     def _groups(self) -> tuple[int, ...]:
@@ -64,7 +69,7 @@ class Scores(ABC):
         return ()
 
     def _summary(self) -> dict[str, NDArray[np.float64]]:
-        return {f"{metric}_{name}": getattr(self, name)(metric) for metric in self.metrics for name in ("mean", "std")}
+        return {f"{metric}_{name}": getattr(self, name)(metric) for metric in self.measured for name in ("mean", "std")}
 
     def _rows(self) -> list[dict[str, Any]]:
         names = self.scores.dtype.names or ()

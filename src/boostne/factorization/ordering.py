@@ -61,8 +61,8 @@ def reorder(
 
 
 def by_community(graph: Graph, kernels: Kernels) -> ReorderedGraph:
-    """Sort the nodes of an undirected graph by community; within a community they keep their order."""
-    A = graph.rescaled()[0].adjacency  # float32 has a smaller range than the weights
+    """Sort the nodes of a graph by community, ignoring directions; within a community they keep their order."""
+    A = graph.to_undirected().rescaled()[0].adjacency  # float32 has a smaller range than the weights
     arrays = CSRGraph(
         A.indptr.astype(np.int64),
         A.indices.astype(np.int32, copy=False),

@@ -17,9 +17,11 @@ from boostne.io.embedding_ids import IdType, as_hashable, ids_from_json, ids_fro
 from boostne.io.files import errors_naming
 from boostne.io.numpy_files import open_archive, read_npy_file
 
+TARGETS = "targets_"  # prefix of the arrays of target vectors
+
 
 def write_npz(embedding: Embedding, path: Path) -> None:
-    """Write the arrays ``nodes``, ``vectors`` and ``levels`` without pickling."""
+    """Write the arrays ``nodes``, ``vectors`` and ``levels`` without pickling, and those of targets with a prefix."""
     with path.open("wb") as file:
         np.savez(file, **embedding_arrays(embedding))
 
@@ -27,16 +29,19 @@ def write_npz(embedding: Embedding, path: Path) -> None:
 def embedding_arrays(embedding: Embedding) -> dict[str, Any]:
     """Return the arrays of an ``.npz`` file, none of which NumPy would pickle."""
     arrays: dict[str, Any] = {"vectors": embedding.vectors, "levels": embedding.levels}
+    if embedding.targets is not None:
+        arrays |= {TARGETS + name: array for name, array in embedding_arrays(embedding.targets).items()}
     if embedding.nodes.dtype.kind == "O":
         return arrays | {"nodes": np.array(ids_to_json(embedding.nodes)), "nodes_encoding": np.array("json")}
     return arrays | {"nodes": embedding.nodes}
 
 
 def read_npz(path: Path) -> Embedding:
-    """Read the arrays ``nodes``, ``vectors`` and, if present, ``levels``."""
+    """Read the arrays ``nodes``, ``vectors`` and, if present, ``levels`` and those of targets."""
+    optional = {"levels", "nodes_encoding"}
+    optional |= {TARGETS + name for name in ("nodes", "vectors", *optional)}
     with open_archive(path) as archive:
-        names = ["nodes", "vectors", *({"levels", "nodes_encoding"} & set(archive.names))]
-        arrays = {name: archive.read(name) for name in names}
+        arrays = {name: archive.read(name) for name in ["nodes", "vectors", *(optional & set(archive.names))]}
     try:
         return embedding_from_arrays(arrays)
     except FileFormatError as error:
@@ -50,7 +55,18 @@ def embedding_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Embedding:
         raise FileFormatError(
             f"the array 'nodes' must contain integers or strings, got {nodes.dtype}; convert the ids before saving them"
         )
-    return Embedding(ids_from_json(nodes.tolist()) if encoded else nodes, arrays["vectors"], arrays.get("levels"))
+    ids = ids_from_json(nodes.tolist()) if encoded else nodes
+    return Embedding(ids, arrays["vectors"], arrays.get("levels"), targets=_targets_from_arrays(arrays))
+
+
+def _targets_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Embedding | None:
+    own = {name.removeprefix(TARGETS): array for name, array in arrays.items() if name.startswith(TARGETS)}
+    if not own:
+        return None
+    missing = {"nodes", "vectors"} - own.keys()
+    if missing:
+        raise FileFormatError(f"the array {TARGETS + missing.pop()!r} of the target vectors is missing")
+    return embedding_from_arrays(own)
 
 
 def write_npy(embedding: Embedding, path: Path) -> None:
@@ -69,7 +85,7 @@ def write_npy_ids(embedding: Embedding, path: Path, vectors: Path) -> None:
         "levels": embedding.levels.tolist(),
         "sha256": _sha256(vectors),
     }
-    with atomic_path(_ids_path(path)) as temporary:
+    with atomic_path(ids_path(path)) as temporary:
         temporary.write_text(json.dumps(content), encoding="utf-8")
 
 
@@ -83,25 +99,26 @@ def read_npy(path: Path, ids: str | Path | Iterable[Any] | None, id_type: IdType
         return Embedding(nodes, vectors)
     if ids is not None:
         return Embedding(ids, vectors)
-    ids_path = _ids_path(path)
-    if not ids_path.is_file():
-        raise FileFormatError(f"{path}: the file with its ids, {ids_path.name}, is missing; pass ids=")
-    with errors_naming(ids_path, "JSON", "belongs to another program: pass ids="):
-        content = json.loads(ids_path.read_text(encoding="utf-8"))
+    beside = ids_path(path)
+    if not beside.is_file():
+        raise FileFormatError(f"{path}: the file with its ids, {beside.name}, is missing; pass ids=")
+    with errors_naming(beside, "JSON", "belongs to another program: pass ids="):
+        content = json.loads(beside.read_text(encoding="utf-8"))
     if not isinstance(content, dict) or not {"nodes", "levels", "sha256"} <= content.keys():
-        raise FileFormatError(f"{ids_path}: must be a JSON object with nodes, levels and sha256; otherwise pass ids=")
+        raise FileFormatError(f"{beside}: must be a JSON object with nodes, levels and sha256; otherwise pass ids=")
     for name in ("nodes", "levels"):
         if not isinstance(content[name], list):
             found = type(content[name]).__name__
-            raise FileFormatError(f"{ids_path}: {name} must be an array, got {found}; otherwise pass ids=")
+            raise FileFormatError(f"{beside}: {name} must be an array, got {found}; otherwise pass ids=")
     if content["sha256"] != _sha256(path):
         raise FileFormatError(
-            f"{ids_path}: its checksum does not match {path.name}; if the ids are right, pass them with ids="
+            f"{beside}: its checksum does not match {path.name}; if the ids are right, pass them with ids="
         )
     return Embedding([as_hashable(node) for node in content["nodes"]], vectors, content["levels"])
 
 
-def _ids_path(path: Path) -> Path:
+def ids_path(path: Path) -> Path:
+    """Return the path of the ids and levels of an ``.npy`` file."""
     return path.with_suffix(".nodes.json")
 
 

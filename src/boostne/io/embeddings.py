@@ -18,6 +18,9 @@ percent-encoded (``New York`` is ``New%20York``); the reader decodes these seque
 spreadsheet would execute, or that begin with an apostrophe, get an apostrophe in front, which the reader removes if
 the header is that of this library. All files except ``.npz`` and ``.npy`` are UTF-8, which cannot encode lone
 surrogates.
+
+Target vectors (:attr:`boostne.Embedding.targets`) are in the same ``.npz`` file, in arrays named ``targets_nodes`` and
+so on. In other formats they are in a second file of the same format, ``NAME.targets.SUFFIX``, beside the first.
 """
 
 from collections.abc import Callable, Iterable
@@ -27,7 +30,7 @@ from typing import Any
 from boostne.embedding import Embedding
 from boostne.errors import FileFormatError, GraphError, ParameterError
 from boostne.io.atomic import atomic_path
-from boostne.io.embedding_arrays import read_npy, read_npz, write_npy, write_npy_ids, write_npz
+from boostne.io.embedding_arrays import ids_path, read_npy, read_npz, write_npy, write_npy_ids, write_npz
 from boostne.io.embedding_ids import IdType, check_text_ids, check_utf8_ids
 from boostne.io.embedding_tables import read_csv, read_parquet, write_csv, write_parquet
 from boostne.io.files import errors_naming
@@ -39,6 +42,9 @@ from boostne.validation import check_choice
 
 def write_embedding(embedding: Embedding, path: str | Path) -> None:
     """Write an embedding atomically, in the format given by the suffix.
+
+    Target vectors are written first, to a file of their own unless the suffix is ``.npz``. Such a file of an earlier
+    embedding is removed if there are no target vectors now, since it would be read as theirs.
 
     Parameters
     ----------
@@ -62,10 +68,26 @@ def write_embedding(embedding: Embedding, path: str | Path) -> None:
     """
     path = Path(path)
     suffix = known_suffix(path)
-    if suffix not in {".npz", ".npy"}:
-        check_utf8_ids(embedding, suffix)
-    if suffix in _TEXT_READERS:
-        check_text_ids(embedding, suffix)
+    parts = [embedding] if embedding.targets is None or suffix == ".npz" else [embedding.targets, embedding]
+    for part in parts:
+        if suffix not in {".npz", ".npy"}:
+            check_utf8_ids(part, suffix)
+        if suffix in _TEXT_READERS:
+            check_text_ids(part, suffix)
+    for part in parts[:-1]:
+        _write(part, targets_path(path))
+    _write(embedding, path)
+    if embedding.targets is None and suffix != ".npz":
+        _remove_targets(path)
+
+
+def targets_path(path: Path) -> Path:
+    """Return the path of the target vectors of an embedding in a format other than ``.npz``."""
+    return path.with_suffix(f".targets{path.suffix}")
+
+
+def _write(embedding: Embedding, path: Path) -> None:
+    suffix = known_suffix(path)
     with atomic_path(path) as temporary:
         _WRITERS[suffix](embedding, temporary)
         if suffix == ".npy":
@@ -73,10 +95,16 @@ def write_embedding(embedding: Embedding, path: str | Path) -> None:
             write_npy_ids(embedding, path, temporary)
 
 
+def _remove_targets(path: Path) -> None:
+    stale = targets_path(path)
+    for file in (stale, *([ids_path(stale)] if path.suffix.lower() == ".npy" else [])):
+        file.unlink(missing_ok=True)
+
+
 def read_embedding(
     path: str | Path, *, ids: str | Path | Iterable[Any] | None = None, id_type: IdType = "auto"
 ) -> Embedding:
-    """Read an embedding written by this library or another tool.
+    """Read an embedding written by this library or another tool, with its target vectors if it has them.
 
     Parameters
     ----------
@@ -100,6 +128,18 @@ def read_embedding(
     if ids is not None and suffix != ".npy":
         raise ParameterError(f"ids= applies only to .npy files, which store no ids; {path.name} has its own ids")
     check_choice("id_type", id_type, ("auto", "int", "str"))
+    embedding = _read(path, suffix, ids, id_type)
+    beside = targets_path(path)
+    if suffix == ".npz" or ids is not None or path.is_dir() or not beside.is_file():
+        return embedding
+    targets = _read(beside, suffix, None, id_type)
+    try:
+        return Embedding(embedding.nodes, embedding.vectors, embedding.levels, targets=targets)
+    except ParameterError as error:
+        raise FileFormatError(f"{beside}: {error}; if it does not belong to {path.name}, move it away") from error
+
+
+def _read(path: Path, suffix: str, ids: str | Path | Iterable[Any] | None, id_type: IdType) -> Embedding:
     with errors_naming(path, f"an embedding in {suffix} format", WRONG_SUFFIX):
         try:
             if suffix == ".npy":

@@ -81,10 +81,13 @@ class Kernels(ABC):
         """
 
     @abstractmethod
-    def walk_columns(self, graph: TransitionGraph, scale: Array, window: int, columns: range) -> SparseRows:
-        """Columns of ``log max(scale_c (S + S^2 + … + S^window)_{ic}, 1)``, by Horner's rule.
+    def walk_columns(
+        self, graph: TransitionGraph, scale: Array, window: int, columns: range, row_scale: Array | None = None
+    ) -> SparseRows:
+        """Columns of ``log max(scale_c (S + S^2 + … + S^window)_{ic} r_i, 1)``, by Horner's rule.
 
-        Returns for each column the rows of its positive entries, ascending, and their values.
+        ``row_scale`` is r, by default 1. Returns for each column the rows of its positive entries, ascending, and their
+        values.
         """
 
     @abstractmethod
@@ -101,8 +104,9 @@ class Kernels(ABC):
     ) -> PushedRows:
         """Rows of ``log max(factor (S + S^2 + … + S^window)_{ik} / d_k, 1)`` by forward push.
 
-        A unit of mass starts at node i and takes ``window`` steps. Mass below ``epsilon`` times the degree of a node
-        other than the start is dropped. Each row keeps its ``cap`` largest entries; ties go to the lower column.
+        In a directed graph, d_k is not the degree but the visits of node k; see :class:`PushGraph`. A unit of mass
+        starts at node i and takes ``window`` steps. Mass below ``epsilon d_k`` at a node k other than the start is
+        dropped. Each row keeps its ``cap`` largest entries; ties go to the lower column.
         Returns the number of entries of each row, their columns (ascending within a row), their values, and the
         fraction of each row's mass that was dropped, by epsilon (weighted by the steps it had left) and by the cap.
         """

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class CSRGraph:
-    """Adjacency matrix of an undirected graph in CSR format.
+    """Adjacency matrix of a graph in CSR format.
 
     Attributes
     ----------
@@ -41,10 +41,18 @@ class TransitionGraph(CSRGraph):
     Attributes
     ----------
     inverse_degree : ndarray
-        Inverse degree of each node; 0 for isolated nodes.
+        Inverse degree of each node; 0 for nodes without outgoing edges.
+    transpose : CSRGraph, optional
+        The transpose of A, if A is not symmetric.
     """
 
     inverse_degree: NDArray[Any]
+    transpose: CSRGraph | None = None
+
+    @property
+    def reversed(self) -> CSRGraph:
+        """The edges in the other direction."""
+        return self.transpose or self
 
 
 @dataclass(frozen=True)

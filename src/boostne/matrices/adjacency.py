@@ -17,6 +17,8 @@ HEADROOM = 2.0**24  # what inverse degrees may be multiplied by, such as the num
 class AdjacencyMatrix(SparseMatrix):
     """``X = A``: the weights of the edges."""
 
+    directed = True
+
     def build(self, graph: Graph) -> sparse.csr_array:
         return graph.adjacency.copy()
 

@@ -66,6 +66,8 @@ class ConnectivityMatrix(BaseEstimator, ABC):  # type: ignore[misc]
 
     Attributes
     ----------
+    directed : bool
+        Whether the matrix is defined for directed graphs, too.
     reorderable : bool
         Whether the matrix of a graph with permuted nodes is the permuted matrix.
     scale_invariant : bool
@@ -77,6 +79,7 @@ class ConnectivityMatrix(BaseEstimator, ABC):  # type: ignore[misc]
         What to change if all entries are zero.
     """
 
+    directed = False
     reorderable = True
     scale_invariant = False
     logarithmic = False
@@ -84,6 +87,15 @@ class ConnectivityMatrix(BaseEstimator, ABC):  # type: ignore[misc]
 
     def check(self) -> None:
         """Raise ParameterError if a parameter is out of range."""
+
+    def check_graph(self, graph: Graph) -> None:
+        """Raise GraphError if the graph is directed and the matrix is defined for undirected graphs only."""
+        if graph.directed and not self.directed:
+            raise GraphError(
+                f"{type(self).__name__} is defined for undirected graphs and this graph is directed; use "
+                "connectivity='deepwalk', 'adjacency', 'common-neighbors', 'adamic-adar', 'katz' or 'pagerank', or "
+                "call to_undirected() on the graph"
+            )
 
     def for_graph(self, graph: Graph) -> "ConnectivityMatrix":
         """Return this matrix with the parameters that depend on the graph; by default there are none."""
@@ -97,7 +109,7 @@ class ConnectivityMatrix(BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         graph : Graph
-            Undirected.
+            Undirected unless ``directed`` is True.
         form : MatrixForm
             As :meth:`plan` chose it; matrices with a single form ignore it.
         dtype : numpy dtype

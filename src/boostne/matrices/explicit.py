@@ -20,6 +20,7 @@ class ExplicitMatrix(SparseMatrix):
         from a :class:`~boostne.Graph` to such a matrix. It is not modified.
     """
 
+    directed = True
     reorderable = False
     empty_remedy = "the matrix passed as connectivity needs positive entries"
 

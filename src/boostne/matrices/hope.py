@@ -46,6 +46,8 @@ SPARSER = "Use connectivity='adamic-adar', which is sparse, or the method HOPE, 
 class CommonNeighborsMatrix(SparseMatrix):
     """``X = A A``: the number of common neighbors, weighted by both edges."""
 
+    directed = True
+
     def build(self, graph: Graph) -> sparse.csr_array:
         A = graph.adjacency.astype(np.float64)
         return (A @ A).tocsr()
@@ -57,6 +59,8 @@ class AdamicAdarMatrix(SparseMatrix):
     This is HOPE's form. Adamic and Adar divide by the logarithm of the degree.
     """
 
+    directed = True
+
     def build(self, graph: Graph) -> sparse.csr_array:
         graph, unit = graph.rescaled()
         A = graph.adjacency.astype(np.float64)
@@ -66,6 +70,8 @@ class AdamicAdarMatrix(SparseMatrix):
 
 class OperatorMatrix(ConnectivityMatrix):
     """Base of the dense matrices, with about n² entries, that are available as linear operators."""
+
+    directed = True
 
     @abstractmethod
     def operator(self, graph: Graph) -> LinearOperator:

@@ -52,6 +52,11 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
     ----------
     embedding_ : Embedding
         Vectors with the ids of their nodes.
+    sources_ : Embedding
+        Vectors of nodes as sources of edges; their targets, if there are any, are those of nodes as targets.
+    targets_ : Embedding or None
+        Vectors of nodes as targets of edges: the product of the source vector of u and the target vector of v is the
+        score of an edge from u to v. None if the method makes no difference between sources and targets.
     n_features_in_ : int
         Number of nodes, named as in scikit-learn.
     """
@@ -89,13 +94,27 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
         graph = self._check_graph(X)
         vectors, levels = self._fit(graph, progress)
         _check_vectors(vectors)
-        self.embedding_ = Embedding(graph.nodes, vectors, levels)
+        self.embedding_ = self._as_embedding(graph, vectors, levels)
         self.n_features_in_ = graph.n_nodes
         return self
 
     def fit_transform(self, X: Any, y: object = None, *, progress: ProgressCallback = silent) -> NDArray[Any]:
         """Embed the nodes of a graph and return their vectors; row i belongs to ``embedding_.nodes[i]``."""
         return self.fit(X, y, progress=progress).embedding_.vectors
+
+    @property
+    def sources_(self) -> Embedding:
+        """Vectors of nodes as sources of edges."""
+        return self.embedding_
+
+    @property
+    def targets_(self) -> Embedding | None:
+        """Vectors of nodes as targets of edges."""
+        return self.sources_.targets
+
+    def _as_embedding(self, graph: Graph, vectors: NDArray[Any], levels: NDArray[np.int64]) -> Embedding:
+        """Return what :meth:`_fit` returned as an embedding, with target vectors if there are any."""
+        return Embedding(graph.nodes, vectors, levels)
 
     @classmethod
     def run_parameters(cls) -> tuple[str, ...]:

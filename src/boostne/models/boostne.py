@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.errors import ParameterError
+from boostne.embedding import Embedding
+from boostne.errors import GraphError, ParameterError
 from boostne.factorization.checkpoint import Checkpoint
 from boostne.factorization.job import ENGINES
 from boostne.graph import Graph
@@ -17,14 +18,15 @@ from boostne.models.fitted_graph import FittedGraph
 from boostne.models.folding import PROPAGATION_STEPS
 from boostne.models.inductive import InductiveEmbedder
 from boostne.progress import Progress, ProgressCallback, silent
-from boostne.propagation import check_weight, propagate_in_place
+from boostne.propagation import check_weight, propagate_directed, propagate_in_place
 from boostne.validation import check_number, seed_from
-from boostne.vector_lengths import rescale_in_place
+from boostne.vector_lengths import rescale_in_place, scale_in_place
 
 LOCAL_ENGINES = ("local", "cuda", "auto")
 # What "auto" stands for: the length of the vectors, and the weight of the neighbors by the form of X.
 VECTOR_LENGTH = 2.5
 NEIGHBOR_WEIGHTS = {"exact": 0.6, "spectral": 0.6, "push": 0.8}
+DIRECTED_NEIGHBOR_WEIGHT = 0.8
 # From section V.A of the paper; the number of eigenpairs is from NetMF's code.
 PAPER_MATRIX = DeepWalkMatrix(window=10, negative=1.0, approximation="spectral", eigenpairs=256)
 
@@ -39,6 +41,9 @@ class BoostNE(InductiveEmbedder):
     The embedding is ``[U_1 … U_k]``, from coarse to fine. By default the window and the form of X are chosen for the
     graph, the vector of each node is averaged with those of its neighbors, and vectors are rescaled: the recommended
     setting, which ``settings_`` reports. :meth:`paper` gives the setting of the paper.
+
+    In a directed graph, U has the vectors of nodes as sources of edges and V those of nodes as targets: ``embedding_``
+    and ``targets_``, whose products are scores of edges.
 
     Parameters
     ----------
@@ -57,11 +62,13 @@ class BoostNE(InductiveEmbedder):
     propagation : float or "auto", default="auto"
         Weight w of the neighbors, from 0 to 1, when the vector of each node is averaged with those of its neighbors at
         the end; see :func:`boostne.propagate`. With the form "push" of X, which lacks entries for distant nodes, this
-        is done twice. 0 leaves the vectors as they are; "auto" is 0.8 for "push" and 0.6 for other forms.
+        is done twice. 0 leaves the vectors as they are; "auto" is 0.8 for "push" and 0.6 for other forms. In a
+        directed graph, source vectors are averaged with the target vectors of the nodes that their edges lead to, and
+        target vectors with the source vectors of those that they come from, six times; "auto" is 0.8.
     vector_length : float or "auto", default="auto"
         Mean length of the vectors, to which a regularized classifier is sensitive. Each vector is first divided by the
         square root of its length, so that long and short vectors differ less. 0 leaves the lengths as they are; "auto"
-        is 2.5.
+        is 2.5. In a directed graph, all vectors are only multiplied by a constant, so that the order of scores remains.
     memory_limit : int or str, optional
         Limit on the memory of the whole process, such as "2GB". The form of X is chosen to stay within it; if none
         does, an error is raised before the work starts. By default 80 % of the available memory.
@@ -90,6 +97,8 @@ class BoostNE(InductiveEmbedder):
         The engine that ran: "local", "cuda" or "dask".
     embedding_ : Embedding
         Vectors (n, d) with the ids of their nodes; row i belongs to ``embedding_.nodes[i]``.
+    targets_ : Embedding or None
+        For a directed graph the vectors of nodes as targets, which are ``embedding_.targets``; else None.
     context_ : ndarray of shape (n, d)
         ``[V_1^T … V_k^T]``: the vectors of nodes as context, while ``embedding_`` has them as centers.
     settings_ : dict
@@ -138,7 +147,7 @@ class BoostNE(InductiveEmbedder):
 
     capabilities = Capabilities(
         weights=True,
-        direction=False,
+        direction=True,
         engines=tuple(ENGINES),
         cost="X: T·m·n, levels: passes·nnz(X)·d/k",
         paper="Li, Wu, Liu 2019",
@@ -222,6 +231,11 @@ class BoostNE(InductiveEmbedder):
         from boostne.factorization.dask.factor_store import FileFactorStore
 
         graph = self._check_graph(X)
+        if graph.directed:
+            raise GraphError(
+                "the workers write one vector per node, and nodes of a directed graph have two, as sources and as "
+                "targets: use fit(), or call to_undirected() on the graph"
+            )
         matrix = self._check_parameters(graph)
         reordered = self._reorder(graph, matrix, progress)
         job = self._job(reordered, matrix, seed_from(self.random_state), progress=progress)
@@ -238,15 +252,32 @@ class BoostNE(InductiveEmbedder):
 
     def _fit(self, graph: Graph, progress: ProgressCallback) -> tuple[NDArray[Any], NDArray[np.int64]]:
         vectors, levels = super()._fit(graph, progress)
-        propagation = NEIGHBOR_WEIGHTS[self.approximation_] if self.propagation == "auto" else self.propagation
+        auto = DIRECTED_NEIGHBOR_WEIGHT if graph.directed else NEIGHBOR_WEIGHTS[self.approximation_]
+        propagation = auto if self.propagation == "auto" else self.propagation
+        length = VECTOR_LENGTH if self.vector_length == "auto" else self.vector_length
+        self.settings_ |= {"propagation": propagation, "vector_length": length}
+        self.fitted_graph_ = FittedGraph.of(graph)
         if propagation:
             progress(Progress("propagation", 0.0))
+        if graph.directed:
+            self.scale_ = None  # vectors are refined together with those of the targets
+            return vectors, levels
+        if propagation:
             propagate_in_place(graph, vectors, propagation, PROPAGATION_STEPS[self.approximation_], self.threads)
-        length = VECTOR_LENGTH if self.vector_length == "auto" else self.vector_length
         self.scale_ = rescale_in_place(vectors, length) if length else None
-        self.fitted_graph_ = FittedGraph.of(graph)
-        self.settings_ |= {"propagation": propagation, "vector_length": length}
         return vectors, levels
+
+    def _as_embedding(self, graph: Graph, vectors: NDArray[Any], levels: NDArray[np.int64]) -> Embedding:
+        """Return the vectors, those of a directed graph refined and with target vectors."""
+        if not graph.directed:
+            return super()._as_embedding(graph, vectors, levels)
+        targets, weight, length = self.context_.copy(), self.settings_["propagation"], self.settings_["vector_length"]
+        if weight:
+            propagate_directed(graph, vectors, targets, weight, self.threads)
+        if length:
+            scale_in_place(vectors, length)
+            scale_in_place(targets, length)
+        return Embedding(graph.nodes, vectors, levels, targets=Embedding(graph.nodes, targets, levels))
 
     def _check_parameters(self, graph: Graph) -> ConnectivityMatrix:
         self._check_engine()

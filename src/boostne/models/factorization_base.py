@@ -175,6 +175,7 @@ class FactorizationEmbedder(NodeEmbedder):
         MemoryBudget.within(self.memory_limit)
         matrix = as_connectivity(self.connectivity, self.window)
         matrix.check()
+        matrix.check_graph(graph)
         self._check_width(graph)
         return matrix.for_graph(graph)
 

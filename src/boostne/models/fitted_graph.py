@@ -39,7 +39,7 @@ class FittedGraph:
         return cls(graph.fingerprint(), graph.n_edges, graph.directed, graph.weighted, neighborhood_digests(graph))
 
     def check_kind(self, graph: Graph) -> None:
-        """Raise GraphError unless a graph has the direction and weights that the model's graph had."""
+        """Raise GraphError if a graph is directed, or unless it has the weights that the model's graph had."""
         for kind, ours, theirs in (
             ("directed", self.directed, graph.directed),
             ("weighted", self.weighted, graph.weighted),
@@ -50,6 +50,11 @@ class FittedGraph:
                     f"the graph is {names[0]}, and the model was fitted to a graph that is {names[1]}: pass a graph of "
                     "the same kind, or fit a new model"
                 )
+        if self.directed:
+            raise GraphError(
+                "new nodes of a directed graph get no vectors from a model, which knows those of its own nodes only: "
+                "fit a new model to the whole graph"
+            )
 
 
 def neighborhood_digests(graph: Graph) -> NDArray[np.uint64]:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.eigensolvers import outermost_eigenpairs, padded, truncated_svd
+from boostne.embedding import Embedding
 from boostne.errors import ParameterError
 from boostne.graph import Graph
 from boostne.matrices.hope import SIMILARITIES, Similarity, eigenvalue_map, similarity_matrix
@@ -43,6 +44,8 @@ class HOPE(ConnectedEmbedder):
         Vectors (n, d) with the ids of their nodes, in two levels of equal width: source and target.
     source_, target_ : ndarray of shape (n, d / 2)
         The two halves; ``source_ @ target_.T / n`` is the best approximation of M of rank d / 2.
+    sources_, targets_ : Embedding
+        The same with the ids of the nodes, as for :class:`BoostNE` of a directed graph.
     singular_values_ : ndarray of shape (d / 2,)
         Σ, descending.
 
@@ -94,6 +97,12 @@ class HOPE(ConnectedEmbedder):
         self.alpha = alpha
         self.dtype = dtype
         self.random_state = random_state
+
+    @property
+    def sources_(self) -> Embedding:
+        """Source vectors of the nodes, with the target vectors as their targets."""
+        nodes = self.embedding_.nodes
+        return Embedding(nodes, self.source_, targets=Embedding(nodes, self.target_))
 
     @property
     def source_(self) -> NDArray[Any]:

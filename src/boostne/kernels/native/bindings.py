@@ -124,8 +124,13 @@ class NativeKernels(Kernels):
         self._call_typed(name, V.dtype, *matrix, V.shape[1], U, V, norms)
         return norms
 
-    def walk_columns(self, graph: TransitionGraph, scale: Array, window: int, columns: range) -> SparseRows:
-        return self._walk_rows("walk_columns", graph, columns, scale, window)
+    def walk_columns(
+        self, graph: TransitionGraph, scale: Array, window: int, columns: range, row_scale: Array | None = None
+    ) -> SparseRows:
+        back = graph.reversed
+        return self._walk_rows(
+            "walk_columns", graph, columns, back.indptr, back.indices, back.weights, scale, row_scale, window
+        )
 
     def step_rows(self, graph: TransitionGraph, scales: tuple[Array, Array], steps: int, rows: range) -> SparseRows:
         return self._walk_rows("step_rows", graph, rows, *scales, steps)
@@ -152,8 +157,8 @@ class NativeKernels(Kernels):
         columns, values = np.empty(len(rows) * cap, np.int32), np.empty(len(rows) * cap, dtype)
         self._call_typed(
             "push_rows", dtype, rows.start, rows.stop, graph.n, graph.indptr, graph.indices, graph.weights,
-            graph.inverse_degree, graph.target_inverse_degree, factor, epsilon, window, cap, columns, values, counts,
-            dropped,
+            graph.inverse_degree, graph.target_inverse_degree, graph.directed, factor, epsilon, window, cap, columns,
+            values, counts, dropped,
         )  # fmt: skip
         total = int(counts.sum())
         return counts, columns[:total], values[:total], dropped

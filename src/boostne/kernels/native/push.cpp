@@ -23,9 +23,10 @@ template <class T> struct PushGraph {
   const int32_t* indices;
   const T* weights;                // null: all weights are 1
   const T* inverse_degree;         // of each node
-  const T* target_inverse_degree;  // of the target of each edge
-  T factor;                        // converts mass per degree to an entry of X
-  T epsilon;                       // mass below epsilon times the degree is dropped
+  const T* target_inverse_degree;  // of the target of each edge; in a directed graph the inverse of its visits
+  bool directed;
+  T factor;   // converts mass per degree to an entry of X
+  T epsilon;  // mass below epsilon times the degree is dropped
   int window;
   int64_t cap;
 };
@@ -129,12 +130,12 @@ template <class T, class Table> class Pusher {
     int64_t moving = 0;
     for (int64_t q = 0; q < moved; ++q) {
       Slot<T>& at = slots[next_[q]];
-      const T mass = at.next, share = mass * at.inverse_degree;
-      const bool stays = share < graph_.epsilon;
+      const T mass = at.next, relative = mass * at.inverse_degree;
+      const bool stays = relative < graph_.epsilon;
       at.next = 0;
       at.total += mass;
       dropped += stays ? mass : T(0);
-      moving_[moving] = {at.node, share};
+      moving_[moving] = {at.node, graph_.directed ? mass * graph_.inverse_degree[at.node] : relative};
       moving += !stays;
     }
     *lost += dropped * steps_left;
@@ -222,16 +223,16 @@ void push_rows(int threads, int64_t first, int64_t last, const PushGraph<T>& gra
 #define BOOSTNE_FOR_TYPE(T, SUFFIX)                                                                                 \
   BOOSTNE_API int boostne_push_rows_##SUFFIX(                                                                       \
       int isa, int threads, int64_t first, int64_t last, int64_t n, const int64_t* indptr, const int32_t* adjacent, \
-      const T* weights, const T* inverse_degree, const T* target_inverse_degree, double factor, double epsilon,     \
-      int window, int64_t cap, int32_t* indices, T* data, int64_t* counts, double* dropped) {                       \
+      const T* weights, const T* inverse_degree, const T* target_inverse_degree, int directed, double factor,       \
+      double epsilon, int window, int64_t cap, int32_t* indices, T* data, int64_t* counts, double* dropped) {       \
     return boostne::guarded([&] {                                                                                   \
       (void)isa; /* not vectorized */                                                                               \
       const auto rows = n * int64_t{sizeof(boostne::Slot<T>)} <= boostne::kDirectBytes                              \
                             ? boostne::push_rows<T, boostne::DirectTable<T>>                                        \
                             : boostne::push_rows<T, boostne::HashTable<T>>;                                         \
       rows(threads, first, last,                                                                                    \
-           {n, indptr, adjacent, weights, inverse_degree, target_inverse_degree, static_cast<T>(factor),            \
-            static_cast<T>(epsilon), window, cap},                                                                  \
+           {n, indptr, adjacent, weights, inverse_degree, target_inverse_degree, directed != 0,                     \
+            static_cast<T>(factor), static_cast<T>(epsilon), window, cap},                                          \
            indices, data, counts, dropped);                                                                         \
     });                                                                                                             \
   }

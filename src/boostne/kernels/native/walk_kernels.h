@@ -9,10 +9,15 @@ namespace boostne {
 
 constexpr int64_t kBlockColumns = 16;  // columns of X computed together: one cache line of float32
 
-template <class T> struct WalkColumns {  // `columns` columns of S + S^2 + ... + S^T, by Horner's rule, or of S^T alone
+template <class T> struct WalkEdges {
   const int64_t* indptr;
   const int32_t* indices;
   const T* weights;  // nullptr: all weights are 1
+};
+
+template <class T> struct WalkColumns {  // `columns` columns of S + S^2 + ... + S^T, by Horner's rule, or of S^T alone
+  WalkEdges<T> edges;                    // of A
+  WalkEdges<T> reversed;                 // of the transpose of A: the same arrays if A is symmetric
   const T* inverse_degree;
   int64_t n;
   int64_t first, columns;

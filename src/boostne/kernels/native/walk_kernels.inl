@@ -23,18 +23,18 @@ template <class T, int L, bool Weighted> inline void walk_step(const WalkColumns
     Vec acc[Unroll][K];
     for (int u = 0; u < Unroll; ++u)
       for (int k = 0; k < K; ++k) acc[u][k] = Vec{};
-    int64_t q = s.indptr[i];
-    const int64_t end = s.indptr[i + 1];
+    int64_t q = s.edges.indptr[i];
+    const int64_t end = s.edges.indptr[i + 1];
     for (; q + Unroll <= end; q += Unroll)
       for (int u = 0; u < Unroll; ++u) {
-        const T* row = in + s.indices[q + u] * kBlockColumns;
+        const T* row = in + s.edges.indices[q + u] * kBlockColumns;
         for (int k = 0; k < K; ++k)
-          acc[u][k] += Weighted ? s.weights[q + u] * load<Vec>(row + k * L) : load<Vec>(row + k * L);
+          acc[u][k] += Weighted ? s.edges.weights[q + u] * load<Vec>(row + k * L) : load<Vec>(row + k * L);
       }
     for (; q < end; ++q) {
-      const T* row = in + s.indices[q] * kBlockColumns;
+      const T* row = in + s.edges.indices[q] * kBlockColumns;
       for (int k = 0; k < K; ++k)
-        acc[0][k] += Weighted ? s.weights[q] * load<Vec>(row + k * L) : load<Vec>(row + k * L);
+        acc[0][k] += Weighted ? s.edges.weights[q] * load<Vec>(row + k * L) : load<Vec>(row + k * L);
     }
     for (int k = 0; k < K; ++k) {
       Vec sum = acc[0][k];
@@ -45,18 +45,19 @@ template <class T, int L, bool Weighted> inline void walk_step(const WalkColumns
 }
 
 template <class T, int L> void walk_columns(const WalkColumns<T>& s) {
-  // The first step needs no product: A is symmetric, so column c of S is row c of A divided by the degrees.
+  // The first step needs no product: column c of S is row c of the transpose of A, divided by the degrees.
+  const WalkEdges<T>& r = s.reversed;
   T *now = s.window % 2 ? s.block : s.buffer, *next = s.window % 2 ? s.buffer : s.block;
   memset(now, 0, sizeof(T) * s.n * kBlockColumns);
   for (int64_t c = 0; c < s.columns; ++c)
-    for (int64_t q = s.indptr[s.first + c]; q < s.indptr[s.first + c + 1]; ++q) {
-      const int64_t i = s.indices[q];
-      now[i * kBlockColumns + c] = (s.weights ? s.weights[q] : T(1)) * s.inverse_degree[i];
+    for (int64_t q = r.indptr[s.first + c]; q < r.indptr[s.first + c + 1]; ++q) {
+      const int64_t i = r.indices[q];
+      now[i * kBlockColumns + c] = (r.weights ? r.weights[q] : T(1)) * s.inverse_degree[i];
     }
   for (int step = 1; step < s.window; ++step) {
     if (s.cumulative)
       for (int64_t c = 0; c < s.columns; ++c) now[(s.first + c) * kBlockColumns + c] += 1;
-    if (s.weights)
+    if (s.edges.weights)
       walk_step<T, L, true>(s, now, next);
     else
       walk_step<T, L, false>(s, now, next);

@@ -27,13 +27,17 @@ def positive_logarithms(B: Array) -> SparseRows:
     return [(rows, np.log(B[rows, c])) for c, rows in enumerate(kept)]
 
 
-def walk_columns(graph: TransitionGraph, scale: Array, window: int, columns: range) -> SparseRows:
+def walk_columns(
+    graph: TransitionGraph, scale: Array, window: int, columns: range, row_scale: Array | None = None
+) -> SparseRows:
     """Compute columns of the DeepWalk matrix: ``B <- S (B + I)``, ``window`` times."""
     A, identity = adjacency(graph), identity_columns(graph, columns)
     B = np.zeros_like(identity)
     for _ in range(window):
         B = graph.inverse_degree[:, None] * (A @ (B + identity))
     B *= scale[columns.start : columns.stop]
+    if row_scale is not None:
+        B *= row_scale[:, None]
     return positive_logarithms(B)
 
 
@@ -48,19 +52,19 @@ def step_rows(graph: TransitionGraph, scales: tuple[Array, Array], steps: int, r
 
 def push_rows(graph: PushGraph, *, factor: float, epsilon: float, window: int, cap: int, rows: range) -> PushedRows:
     """Compute rows of the DeepWalk matrix by forward push."""
-    A, inverse_degree = adjacency(graph), graph.inverse_degree
+    A, inverse_degree, inverse_visits = adjacency(graph), graph.inverse_degree, graph.inverse_visits
     pushed, dropped = [], np.zeros(len(rows))
     for r, i in enumerate(rows):
         mass, total = np.zeros(graph.n, A.dtype), np.zeros(graph.n, A.dtype)
         mass[i] = 1
         for step in range(window):
             if step > 0:
-                small = inverse_degree * mass < epsilon
+                small = inverse_visits * mass < epsilon
                 dropped[r] += mass[small].sum(dtype=np.float64) * (window - step)
                 mass[small] = 0
-            mass = A @ (inverse_degree * mass)  # A is symmetric
+            mass = A.T @ (inverse_degree * mass)
             total += mass
-        entries = total * inverse_degree * inverse_degree.dtype.type(factor)
+        entries = total * inverse_visits * inverse_visits.dtype.type(factor)
         columns = np.flatnonzero(entries > 1)
         descending = columns[np.argsort(-entries[columns], kind="stable")]
         dropped[r] += total[descending[cap:]].sum(dtype=np.float64)

@@ -7,9 +7,11 @@ import torch
 from numpy.typing import NDArray
 
 from boostne.graph import Graph
+from boostne.kernels.csr_graph import CSRGraph
 from boostne.kernels.cuda import operations as gpu
 from boostne.kernels.cuda.operations import CSR, Tensor
-from boostne.matrices.adjacency import normalized_adjacency
+from boostne.matrices.adjacency import cast_inverse_degrees, normalized_adjacency, reciprocal
+from boostne.matrices.deepwalk.directed import DirectedWalk
 from boostne.matrices.deepwalk.spectral import Eigenpairs, check_eigenpairs, leading_eigenpairs, spectral_factor
 
 DENSE_NODES = 16_384  # up to here a dense eigendecomposition on the device beats the iterative one on the host
@@ -22,7 +24,7 @@ class ExactDeviceRows:
     Parameters
     ----------
     graph : Graph
-        Undirected; weights count, isolated nodes get empty rows.
+        Weights count, isolated nodes get empty rows.
     window, negative : int, float
         T and b.
     dtype : numpy dtype
@@ -32,6 +34,11 @@ class ExactDeviceRows:
     """
 
     def __init__(self, graph: Graph, *, window: int, negative: float, dtype: Any, device: str) -> None:
+        self._window = window
+        self._target_scale: Tensor | None = None
+        if graph.directed:
+            self._store_directed(graph, negative, np.dtype(dtype), device)
+            return
         A = graph.adjacency
         pointers = torch.tensor(A.indptr, device=device)
         indices = torch.tensor(A.indices, device=device)
@@ -43,14 +50,26 @@ class ExactDeviceRows:
         pointers = pointers.to(torch.int32)
         self._S = CSR(pointers[:-1], pointers[1:], indices.to(torch.int32), (rows * weights).to(number))
         # A is symmetric, so column j of S is row j of this.
-        self._columns = (weights * inverse[indices]).to(number)
+        columns = (weights * inverse[indices]).to(number)
+        self._columns = CSR(self._S.starts, self._S.ends, self._S.indices, columns)
         self._scale = (graph.volume / (negative * window) * inverse).to(number)
-        self._window = window
+
+    def _store_directed(self, graph: Graph, negative: float, dtype: np.dtype[Any], device: str) -> None:
+        """Store ``S^T`` instead of S: its columns are rows of S."""
+        walk = DirectedWalk.of(graph, self._window)
+        transition = walk.transition_graph(dtype)
+        self._S, self._columns = (_on_device(edges, device) for edges in (transition, transition.reversed))
+        self._scale = torch.from_numpy((walk.starts / (negative * self._window)).astype(dtype)).to(device)
+        visits = cast_inverse_degrees(reciprocal(walk.mean_visits), dtype)
+        self._target_scale = torch.from_numpy(visits).to(device)
 
     def __call__(self, nodes: NDArray[np.int64], out: Tensor) -> None:
-        """Write the rows of some nodes, built as columns since X is symmetric."""
+        """Write the rows of some nodes, built as columns."""
         at = torch.from_numpy(nodes).to(out.device)
-        gpu.truncated_log(self._walks(at), self._scale[at], out)
+        walks = self._walks(at)
+        if self._target_scale is not None:
+            walks *= self._target_scale[:, None]
+        gpu.truncated_log(walks, self._scale[at], out)
 
     def _walks(self, nodes: Tensor) -> Tensor:
         """Return columns of ``S + S^2 + … + S^T``, padded, by Horner's rule ``B <- S (B + I)``."""
@@ -66,9 +85,18 @@ class ExactDeviceRows:
 
     def _first_step(self, nodes: Tensor, B: Tensor) -> None:
         """Write the columns ``S e_j`` of some nodes j to B, which is zero."""
-        part = CSR(self._S.starts[nodes], self._S.ends[nodes], self._S.indices, self._columns)
+        every = self._columns
+        part = CSR(every.starts[nodes], every.ends[nodes], every.indices, every.data)
         columns, entries = gpu.csr_entries(part)
         B[part.indices[entries], columns] = part.data[entries]
+
+
+def _on_device(edges: CSRGraph, device: str) -> CSR:
+    pointers, indices, data = (
+        torch.from_numpy(array).to(device) for array in (edges.indptr, edges.indices, edges.weights)
+    )
+    pointers = pointers.to(torch.int32)
+    return CSR(pointers[:-1], pointers[1:], indices, data)
 
 
 class SpectralDeviceRows:

@@ -22,6 +22,9 @@ Approximation = Literal["auto", "exact", "spectral", "push"]
 class DeepWalkMatrix(ConnectivityMatrix):
     """``X = log max( vol(G) / (b T) · (S + … + S^T) D^-1 , 1 )`` with ``S = D^-1 A``.
 
+    For a directed graph it is ``X_uv = log max( p_uv / (b mean_u p_uv) , 1 )`` with ``p = (S + … + S^T) / T``, where a
+    walk goes back at nodes without outgoing edges; see :mod:`boostne.matrices.deepwalk.directed`.
+
     Parameters
     ----------
     window : int, optional
@@ -33,18 +36,20 @@ class DeepWalkMatrix(ConnectivityMatrix):
         "exact" computes X as defined, "spectral" from the leading eigenpairs, as in the paper, and "push" keeps the
         strongest entries of each row, for large graphs. "auto" is "push" on graphs with more than 20,000 nodes and if
         memory is short; otherwise "spectral" if the mean degree is at least 32 and the window above 1, and "exact"
-        else. On a GPU it is never "push".
+        else. On a GPU it is never "push". For directed graphs "spectral" is an error and never chosen.
     eigenpairs : int, default=256
         h, for "spectral"; above the number of connected components.
     epsilon : float, optional
-        ε, for "push": a walk with less mass than ε times the degree of a node stops there; 0 prunes nothing. By
-        default 0 up to 20,000 nodes, and otherwise derived from ``max_per_row`` and the mean degree. A row of which
-        nothing would be left is not pruned, unless there are too many of them for that.
+        ε, for "push": a walk with less mass than ε times the degree of a node stops there, in a directed graph ε times
+        its share of all visits times the number of edges; 0 prunes nothing. By default 0 up to 20,000 nodes, and
+        otherwise derived from ``max_per_row`` and the mean degree. A row of which nothing would be left is not pruned,
+        unless there are too many of them for that.
     max_per_row : int, optional
         For "push": largest number of entries per row. By default 200, more for graphs with fewer than 100,000
         nodes, and fewer if memory is short.
     """
 
+    directed = True
     scale_invariant = True
     logarithmic = True
     empty_remedy = "use another window, such as 1, or lower negative or, with approximation='push', epsilon"
@@ -83,6 +88,11 @@ class DeepWalkMatrix(ConnectivityMatrix):
 
     def for_graph(self, graph: Graph) -> "DeepWalkMatrix":
         """Return this matrix with a window, chosen for the graph if there is none."""
+        if graph.directed and self.approximation == "spectral":
+            raise ParameterError(
+                "approximation='spectral' needs the eigenpairs of an undirected graph, and this graph is directed: use "
+                "approximation='exact' or 'push', or call to_undirected() on the graph"
+            )
         if self.window is not None:
             return self
         return DeepWalkMatrix(**{**self.get_params(deep=False), "window": self.window_for(graph)})

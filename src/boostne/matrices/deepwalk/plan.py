@@ -139,6 +139,8 @@ class DeepWalkPlan:
 
     def _build_bytes(self, form: MatrixForm) -> int:
         sizes = self._work, int(self._graph.adjacency.nnz), self._graph.weighted
+        if self._graph.directed:  # stored with its transpose, and with probabilities
+            sizes = self._work, 2 * int(self._graph.adjacency.nnz), True
         if form.name == "spectral":
             return spectral_build_bytes(*sizes, self._matrix.eigenpairs)
         if form.name == "push" and form.epsilon != 0:

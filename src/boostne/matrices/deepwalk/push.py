@@ -14,6 +14,10 @@ and a later step at which it is missing, no entry of ``vol(G)/(b T) Σ_r S^r D^-
 
 A row of which nothing is left is computed again with ``ε = 0`` if the work for all such rows is bounded
 (:func:`unpruned_rows`). In a star, for example, all entries are sums of masses below ``ε d_j``.
+
+In a directed graph (:mod:`boostne.matrices.deepwalk.directed`), the visits ``m_j`` times the number of edges take the
+place of ``d_j``. Mass dropped at j then adds up to ``ε |E| Σ_j m_j S^r_jk``, the visits of k some steps later, which
+are close to ``ε |E| m_k`` if the visits of a node change little from step to step.
 """
 
 from typing import Any
@@ -27,6 +31,7 @@ from boostne.kernels.layout import push_chunk_rows
 from boostne.kernels.push_graph import PushGraph
 from boostne.matrices.adjacency import cast_inverse_degrees, reciprocal
 from boostne.matrices.csr_builder import RowBlock
+from boostne.matrices.deepwalk.directed import DirectedWalk
 from boostne.matrices.deepwalk.exact import ExactSource
 from boostne.matrices.source import KernelSource
 
@@ -56,6 +61,9 @@ class BoundedExactSource(ExactSource):
     ) -> None:
         super().__init__(graph, window=window, negative=negative, dtype=dtype, kernels=kernels)
         self._max_per_row = max_per_row
+        # By what the number of walks to a node is multiplied. X of an undirected graph is symmetric.
+        scale = self._target_scale
+        self._target_factors: NDArray[Any] = self._scale if scale is None else scale / (negative * window)
 
     def rows(self, rows: range) -> list[RowBlock]:
         return [self._bounded(row) for row in super().rows(rows)]
@@ -68,7 +76,7 @@ class BoundedExactSource(ExactSource):
         if len(row.columns) <= self._max_per_row:
             return row._replace(dropped=np.zeros(1))
         keep = _strongest(row.values, self._max_per_row)
-        lost = np.exp(row.values[~keep], dtype=np.float64) / self._scale[row.columns[~keep]]
+        lost = np.exp(row.values[~keep], dtype=np.float64) / self._target_factors[row.columns[~keep]]
         dropped = np.array([lost.sum() / self._window])
         return RowBlock(np.array([self._max_per_row]), row.columns[keep], row.values[keep], dropped)
 
@@ -82,7 +90,7 @@ class PushSource(KernelSource):
     Parameters
     ----------
     graph : Graph
-        Undirected; weights count, isolated nodes get empty rows.
+        Weights count, isolated nodes get empty rows.
     window : int
         T, the longest walk.
     negative : float
@@ -113,15 +121,22 @@ class PushSource(KernelSource):
         self.dtype = np.dtype(dtype)
         self.max_per_row = min(max_per_row, graph.n_nodes)
         unit = graph.volume / A.nnz  # 1 for an unweighted graph
-        inverse = cast_inverse_degrees(reciprocal(graph.degrees / unit), self.dtype)
-        self._graph = PushGraph(
-            A.indptr.astype(np.int64),
-            A.indices.astype(np.int32, copy=False),
-            (A.data.astype(np.float64) / unit).astype(self.dtype) if graph.weighted else None,
-            inverse,
-        )
-        self._factor = A.nnz / (negative * window)
+        self._starts: NDArray[np.bool_] | None = None
+        if graph.directed:
+            walk = DirectedWalk.of(graph, window)
+            self._graph = walk.push_graph(unit, graph.weighted, self.dtype)
+            self._starts = walk.starts
+        else:
+            self._graph = PushGraph(
+                A.indptr.astype(np.int64),
+                A.indices.astype(np.int32, copy=False),
+                (A.data.astype(np.float64) / unit).astype(self.dtype) if graph.weighted else None,
+                cast_inverse_degrees(reciprocal(graph.degrees / unit), self.dtype),
+            )
+        self._factor = len(self._graph.indices) / (negative * window)
         self._unpruned = unpruned_rows(self._graph, self._factor, window)
+        if self._starts is not None:
+            self._unpruned &= self._starts
         self._epsilon = epsilon
         self._window = window
         self._kernels = kernels
@@ -146,11 +161,12 @@ class PushSource(KernelSource):
         return [*blocks, _part(block, ends, begin, len(rows))]
 
     def _push(self, rows: range, epsilon: float) -> RowBlock:
-        return RowBlock(
+        found = RowBlock(
             *self.kernels.push_rows(
                 self._graph, factor=self._factor, epsilon=epsilon, window=self._window, cap=self.max_per_row, rows=rows
             )
         )
+        return found if self._starts is None else _rows_of_starts(found, self._starts[rows.start : rows.stop])
 
 
 def unpruned_rows(graph: PushGraph, factor: float, window: int) -> NDArray[np.bool_]:
@@ -169,6 +185,15 @@ def unpruned_rows(graph: PushGraph, factor: float, window: int) -> NDArray[np.bo
     marked[marked] = largest * graph.inverse_degree[marked] <= 1
     steps = float(np.count_nonzero(marked)) * window * len(graph.indices)
     return marked if steps <= MAX_UNPRUNED_STEPS else np.zeros_like(marked)
+
+
+def _rows_of_starts(block: RowBlock, starts: NDArray[np.bool_]) -> RowBlock:
+    """Empty the rows of nodes where no walk starts."""
+    if starts.all():
+        return block
+    kept = np.repeat(starts, block.counts)
+    dropped = None if block.dropped is None else block.dropped * starts
+    return RowBlock(block.counts * starts, block.columns[kept], block.values[kept], dropped)
 
 
 def _part(block: RowBlock, ends: NDArray[np.int64], first: int, last: int) -> RowBlock:

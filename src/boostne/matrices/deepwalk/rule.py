@@ -27,7 +27,8 @@ EIGENVALUE_TOLERANCE = 1e-2
 
 
 def choose_window(graph: Graph) -> int:
-    """Return T for a graph with edges."""
+    """Return T for a graph with edges, which are counted without their direction."""
+    graph = graph.to_undirected()
     degree = mean_degree(graph)
     if degree < SPARSE_DEGREE:
         return SPARSE_WINDOW
@@ -41,7 +42,7 @@ def choose_window(graph: Graph) -> int:
 
 def prefers_spectral(graph: Graph, window: int) -> bool:
     """Whether X is better computed from the leading eigenpairs than exactly."""
-    return window > 1 and graph.n_nodes <= LARGE and mean_degree(graph) >= SPECTRAL_DEGREE
+    return not graph.directed and window > 1 and graph.n_nodes <= LARGE and mean_degree(graph) >= SPECTRAL_DEGREE
 
 
 def mean_degree(graph: Graph) -> float:
