@@ -16,6 +16,7 @@ NAMES = (
     "level_weights",
     "tuning",
     "propagation",
+    "living_graphs",
     "push",
     "memory",
     "reading_memory",
@@ -28,6 +29,7 @@ NAMES = (
 )
 ON_DEMAND = (
     "scale",
+    "living_graphs_scale",
     "cluster",
     "gpu",
     "address_space",
