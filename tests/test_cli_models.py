@@ -176,6 +176,14 @@ class TestUpdate:
         for kind in "vm":
             assert (tmp_path / f"{kind}1.npz").read_bytes() == (tmp_path / f"{kind}3.npz").read_bytes()
 
+    def test_another_graph_with_the_same_ids(self, program, tmp_path):
+        before = (tmp_path / "model.npz").read_bytes()
+        write_edges(tmp_path / "wrong.txt", [((7 * u + 3) % 34, (7 * v + 3) % 34) for u, v in KARATE])
+        error = error_of(program, "update", "model.npz", "wrong.txt", "-o", "x.npz")
+        assert "is this the graph of the model? If so, fit a new model" in error
+        assert (tmp_path / "model.npz").read_bytes() == before
+        assert not (tmp_path / "x.npz").exists()
+
     def test_quiet(self, program):
         assert program("update", "model.npz", "today.txt", "-o", "x.npz", "--quiet") == ("", "")
 

@@ -346,6 +346,15 @@ class TestErrors:
         with pytest.raises(GraphError, match="the graph shares no node with the model"):
             fitted(planted[0]).update([("a", "b"), ("b", "c")])
 
+    def test_another_graph_with_the_same_ids(self, planted):
+        graph, _ = planted
+        model = fitted(graph)
+        before = state(model)
+        shuffled = graph.permuted(np.random.default_rng(0).permutation(graph.n_nodes))
+        with pytest.raises(GraphError, match=r"about \d+% of the edges of the nodes in the model are new or gone: is"):
+            model.update(Graph(shuffled.adjacency, graph.nodes))
+        assert_same(before, state(model))
+
     def test_weights_must_be_as_before(self, planted):
         graph, _ = planted
         with pytest.raises(GraphError, match="the graph is weighted, and the model was fitted to a graph that is unw"):

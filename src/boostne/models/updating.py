@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.embedding import Embedding
+from boostne.errors import GraphError
 from boostne.graph import Graph
 from boostne.models.fitted_graph import FittedGraph, changed_shares
 from boostne.models.folding import (
@@ -38,6 +39,8 @@ PASSES = 2
 MAX_STALENESS = 0.25
 # If a larger share of rows has to be built again, all are.
 MAX_ROWS = 0.5
+# If a larger share of the edges of known nodes changed, it is hardly the same graph.
+MAX_CHANGED = 0.75
 # Median cosine of unchanged nodes below which U and V differ.
 MIN_AGREEMENT = 0.95
 QUANTILES = (0.05, 0.25, 0.5)
@@ -102,8 +105,10 @@ class _Change:
     def since(cls, model: "InductiveEmbedder", graph: Graph) -> "_Change":
         rows, facts, before = find_known_nodes(model, graph), FittedGraph.of(graph), model.fitted_graph_
         facts.staleness[rows >= 0] = before.staleness[rows[rows >= 0]]
+        shares = changed_shares(graph, facts.sketches, before.sketches, rows)
+        _check_same_graph(float(shares[rows >= 0].mean()))
         window = getattr(model.connectivity_, "window", None) or 1
-        facts.staleness[:] += walk_shares(graph, changed_shares(graph, facts.sketches, before.sketches, rows), window)
+        facts.staleness[:] += walk_shares(graph, shares, window)
         return cls(graph, rows, touched_nodes(model, facts.neighborhoods, rows), facts)
 
     @property
@@ -139,6 +144,15 @@ def update_model(
         cosines=_quantiles(_cosines(model.embedding_.vectors[rows], fitted["embedding_"].vectors[known])),
     )
     return fitted, report
+
+
+def _check_same_graph(changed: float) -> None:
+    """Raise GraphError if so many edges changed that a model should be fitted again, if it is the same graph at all."""
+    if changed > MAX_CHANGED:
+        raise GraphError(
+            f"about {changed:.0%} of the edges of the nodes in the model are new or gone: is this the graph of the "
+            "model? If so, fit a new model; an update is for smaller changes"
+        )
 
 
 def walk_shares(graph: Graph, changed: NDArray[np.float64], window: int) -> NDArray[np.float64]:
