@@ -162,8 +162,9 @@ def _check_arrays(embedding: Embedding, levels: Any, arrays: dict[str, NDArray[A
         found = arrays[name].shape, arrays[name].dtype
         if found != expected:
             raise ParameterError(f"the array {name!r} has shape {found[0]} of {found[1]}, expected {expected}")
-    if not np.isfinite(arrays["context"]).all():
-        raise ParameterError("the context vectors must be finite")
+    for name in ("context", "sketches", "staleness"):
+        if not np.isfinite(arrays[name]).all():
+            raise ParameterError(f"the array {name!r} must be finite")
     check_integer("levels", levels, 1)
     if embedding.levels.tolist() != [shape[1] // levels] * levels:
         raise ParameterError(f"the levels of the vectors, {embedding.levels.tolist()}, must be {levels} of equal width")

@@ -141,7 +141,7 @@ def update_model(
         removed=len(model.context_) - len(rows),
         changed=int(np.count_nonzero(change.touched & known)),
         recomputed=int(np.count_nonzero(wanted)),
-        cosines=_quantiles(_cosines(model.embedding_.vectors[rows], fitted["embedding_"].vectors[known])),
+        cosines=_quantiles(_cosines(model, fitted["embedding_"].vectors, change.rows, np.flatnonzero(known))),
     )
     return fitted, report
 
@@ -195,8 +195,7 @@ def _solve_rows(
         propagate_in_place(graph, vectors, weight, steps, model.threads)
     if model.scale_ is not None:
         rescale_alike(vectors, model.scale_)
-    same = change.known & ~change.touched
-    agreement = _cosines(model.embedding_.vectors[rows[same]], vectors[same])
+    agreement = _cosines(model, vectors, rows, np.flatnonzero(change.known & ~change.touched))
     if not len(agreement) or np.median(agreement) < MIN_AGREEMENT:
         context[positions] = before
         return None
@@ -246,14 +245,17 @@ def _attributes(
     }
 
 
-def _cosines(ours: NDArray[Any], theirs: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the cosine of each pair of rows, without those of zero vectors."""
-    found = []
-    for first in range(0, len(ours), BLOCK_ROWS):
-        a, b = (block[first : first + BLOCK_ROWS].astype(np.float64) for block in (ours, theirs))
+def _cosines(
+    model: "InductiveEmbedder", vectors: NDArray[Any], rows: NDArray[np.int64], positions: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the cosine between the new and the previous vector of some nodes, without those of zero vectors."""
+    found = [np.zeros(0)]
+    for first in range(0, len(positions), BLOCK_ROWS):
+        nodes = positions[first : first + BLOCK_ROWS]
+        a, b = (block.astype(np.float64) for block in (vectors[nodes], model.embedding_.vectors[rows[nodes]]))
         norms = np.sqrt(np.einsum("ij,ij->i", a, a) * np.einsum("ij,ij->i", b, b))
         found.append(np.einsum("ij,ij->i", a, b)[norms > 0] / norms[norms > 0])
-    return np.concatenate(found) if found else np.zeros(0)
+    return np.concatenate(found)
 
 
 def _quantiles(values: NDArray[np.float64]) -> dict[float, float]:
