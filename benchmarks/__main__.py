@@ -17,6 +17,7 @@ NAMES = (
     "level_weights",
     "tuning",
     "propagation",
+    "living_graphs",
     "push",
     "memory",
     "reading_memory",
@@ -29,6 +30,7 @@ NAMES = (
 )
 ON_DEMAND = (
     "scale",
+    "living_graphs_scale",
     "cluster",
     "gpu",
     "address_space",

@@ -195,7 +195,9 @@ class TestErrors:
         with pytest.raises(FileFormatError, match=message):
             BoostNE.load(saved)
 
-    @pytest.mark.parametrize("name", ["context", "neighborhoods", "objective1", "nodes", "vectors"])
+    @pytest.mark.parametrize(
+        "name", ["context", "neighborhoods", "sketches", "staleness", "objective1", "nodes", "vectors"]
+    )
     def test_missing_arrays(self, saved, name):
         rewrite(saved, **{name: None})
         with pytest.raises(FileFormatError, match=name):
@@ -204,6 +206,15 @@ class TestErrors:
     def test_wrong_shapes(self, saved):
         rewrite(saved, context=np.zeros((3, 8), np.float32))
         with pytest.raises(FileFormatError, match=r"'context' has shape \(3, 8\) of float32"):
+            BoostNE.load(saved)
+
+    @pytest.mark.parametrize("name", ["context", "sketches", "staleness"])
+    def test_infinite_values(self, saved, name):
+        with np.load(saved) as file:
+            array = file[name].copy()
+        array.flat[0] = np.inf
+        rewrite(saved, **{name: array})
+        with pytest.raises(FileFormatError, match=f"the array '{name}' must be finite"):
             BoostNE.load(saved)
 
     def test_objects_are_not_loaded(self, saved):

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from boostne.models import Node2Vec as Node2Vec
     from boostne.models import SocialDimension as SocialDimension
     from boostne.models import SpectralClustering as SpectralClustering
+    from boostne.models import UpdateReport as UpdateReport
     from boostne.propagation import propagate as propagate
     from boostne.refinement import LevelWeights as LevelWeights
     from boostne.refinement import TuningInterrupted as TuningInterrupted
@@ -77,6 +78,7 @@ _HOME = {
     "SpectralClustering": "boostne.models",
     "TuningInterrupted": "boostne.refinement",
     "TuningResult": "boostne.refinement",
+    "UpdateReport": "boostne.models",
     "as_graph": "boostne.interop",
     "as_labels": "boostne.labels",
     "compare": "boostne.evaluation",

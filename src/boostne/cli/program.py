@@ -25,6 +25,7 @@ from boostne.cli.signals import describe, exit_code
 from boostne.cli.streams import flush_stdout, print_error, stdout_error
 from boostne.cli.transform import transform
 from boostne.cli.tune import tune
+from boostne.cli.update import update
 from boostne.errors import BoostneError
 
 # Usage errors exit with 2, which is click's own code.
@@ -90,6 +91,7 @@ for _command in (
     demo,
     embed,
     transform,
+    update,
     evaluate,
     tune,
     estimate,

@@ -101,6 +101,11 @@ class ConnectivityMatrix(BaseEstimator, ABC):  # type: ignore[misc]
         """Return this matrix with the parameters that depend on the graph; by default there are none."""
         return self
 
+    def with_form(self, form: MatrixForm) -> "ConnectivityMatrix":
+        """Return this matrix in a form that was chosen before; matrices with a single form return themselves."""
+        del form
+        return self
+
     def source(
         self, graph: Graph, form: MatrixForm = EXACT, *, dtype: Any, seed: int = 0, threads: int = 1
     ) -> MatrixSource:

@@ -11,6 +11,7 @@ from boostne.models.netmf import NetMF
 from boostne.models.node2vec import Node2Vec
 from boostne.models.social_dimension import SocialDimension
 from boostne.models.spectral_clustering import SpectralClustering
+from boostne.models.updating import UpdateReport
 
 METHODS: dict[str, type[NodeEmbedder]] = {
     "boostne": BoostNE,
@@ -39,4 +40,5 @@ __all__ = [
     "NodeEmbedder",
     "SocialDimension",
     "SpectralClustering",
+    "UpdateReport",
 ]

@@ -12,7 +12,7 @@ from scipy import sparse
 from boostne.address_space import affordable_threads
 from boostne.budget import Estimate, Workload, share_done
 from boostne.errors import ParameterError
-from boostne.factorization.boosting import Level, LevelSettings, PassCallback, boost, random_start
+from boostne.factorization.boosting import InitialV, Level, LevelSettings, PassCallback, boost, random_start
 from boostne.factorization.checkpoint import Checkpoint, CheckpointFolder
 from boostne.factorization.engine import Engine
 from boostne.factorization.estimate import estimate
@@ -48,6 +48,7 @@ class FactorizationEmbedder(NodeEmbedder):
     random_state: Any
 
     _execution_parameters: ClassVar[tuple[str, ...]] = ("threads", "engine", "memory_limit", "checkpoint")
+    _start: InitialV | None = None  # V from which levels start, in the order of the nodes; random if None
 
     def connectivity_matrix(self, X: Any, *, progress: ProgressCallback = silent) -> sparse.csr_array:
         """Return the connectivity matrix of a graph, as :meth:`fit` would factorize it."""
@@ -108,7 +109,7 @@ class FactorizationEmbedder(NodeEmbedder):
         job.progress(Progress("levels", 0.0))
         n, width = engine.shape[1], job.work.components
         settings = LevelSettings(width, self.tol, self.max_iter)
-        draw = random_start(job.seed, n, width, engine.dtype)
+        draw = self._start or random_start(job.seed, n, width, engine.dtype)
         # Drawn in the order of the original nodes, so that reordering does not change the result.
         initial_v = lambda level: draw(level)[job.reordered.order]  # noqa: E731
         return boost(engine, settings, self.levels, initial_v, self._on_pass(n, job.progress), finished)

@@ -6,16 +6,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from boostne.errors import GraphError
 from boostne.graph import Graph
 
+SKETCH_WIDTH = 4
 _BLOCK_ENTRIES = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
 class FittedGraph:
-    """Facts about a graph, and a digest of the edges of each node, by which changes are found.
+    """Facts about a graph, and digests of the edges of each node, by which changes are found.
 
     Attributes
     ----------
@@ -25,6 +27,10 @@ class FittedGraph:
     directed, weighted : bool
     neighborhoods : ndarray of uint64
         A digest of the neighbors of each node and of the weights of the edges to them; their order does not matter.
+    sketches : ndarray of float64, shape (n, 4)
+        Sums of the weights of the edges of each node with random signs, one per neighbor.
+    staleness : ndarray of float32
+        Share of the walks of each node that lead through edges that changed since its vector was computed.
     """
 
     fingerprint: str
@@ -32,11 +38,22 @@ class FittedGraph:
     directed: bool
     weighted: bool
     neighborhoods: NDArray[np.uint64]
+    sketches: NDArray[np.float64]
+    staleness: NDArray[np.float32]
 
     @classmethod
     def of(cls, graph: Graph) -> "FittedGraph":
-        """Return the facts about a graph."""
-        return cls(graph.fingerprint(), graph.n_edges, graph.directed, graph.weighted, neighborhood_digests(graph))
+        """Return the facts about a graph to which a model was just fitted."""
+        of_node = _node_digests(graph.nodes)
+        return cls(
+            fingerprint=graph.fingerprint(),
+            n_edges=graph.n_edges,
+            directed=graph.directed,
+            weighted=graph.weighted,
+            neighborhoods=_neighborhood_digests(graph, of_node),
+            sketches=_sketches(graph, of_node),
+            staleness=np.zeros(graph.n_nodes, np.float32),
+        )
 
     def check_kind(self, graph: Graph) -> None:
         """Raise GraphError if a graph is directed, or unless it has the weights that the model's graph had."""
@@ -59,7 +76,39 @@ class FittedGraph:
 
 def neighborhood_digests(graph: Graph) -> NDArray[np.uint64]:
     """Return a digest of the neighbors of each node, the same in every process and for every order of the nodes."""
-    A, of_node = graph.adjacency, _node_digests(graph.nodes)
+    return _neighborhood_digests(graph, _node_digests(graph.nodes))
+
+
+def changed_shares(
+    graph: Graph, sketches: NDArray[np.float64], before: NDArray[np.float64], rows: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Estimate the share of each node's edges that changed, from 0 to 1, which it is for new nodes.
+
+    The squared difference of two sums with random signs is expected to be the sum of squared differences of weights
+    (Alon, Matias and Szegedy 1999): without weights, the number of edges that were added or removed.
+
+    Parameters
+    ----------
+    graph : Graph
+    sketches : ndarray
+        Of the graph; see :class:`FittedGraph`.
+    before : ndarray
+        Sketches of the graph before.
+    rows : ndarray of int
+        The row of each node in ``before``, or -1 for new nodes.
+    """
+    scaled, unit = graph.rescaled()
+    A, known = scaled.adjacency, rows >= 0
+    squares = sparse.csr_array((np.square(A.data, dtype=np.float64), A.indices, A.indptr), shape=A.shape).sum(axis=1)
+    shares = np.ones(len(rows))
+    differences = np.mean(((sketches[known] - before[rows[known]]) / unit) ** 2, axis=1)
+    has_edges = squares[known] > 0
+    shares[known] = np.divide(differences, squares[known], out=(differences > 0).astype(np.float64), where=has_edges)
+    return np.minimum(shares, 1)
+
+
+def _neighborhood_digests(graph: Graph, of_node: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    A = graph.adjacency
     found = np.empty(graph.n_nodes, np.uint64)
     first = 0
     while first < graph.n_nodes:  # in blocks: a digest per edge can take more memory than the graph
@@ -73,6 +122,12 @@ def neighborhood_digests(graph: Graph) -> NDArray[np.uint64]:
         found[first:last] = np.diff(sums[ends - ends[0]])
         first = last
     return found
+
+
+def _sketches(graph: Graph, of_node: NDArray[np.uint64]) -> NDArray[np.float64]:
+    bits = (_mix(of_node)[:, None] >> np.arange(SKETCH_WIDTH, dtype=np.uint64)) & np.uint64(1)
+    scaled, unit = graph.rescaled()
+    return np.asarray(unit * (scaled.adjacency @ (2.0 * bits.astype(np.float64) - 1.0)))
 
 
 def _node_digests(nodes: NDArray[Any]) -> NDArray[np.uint64]:

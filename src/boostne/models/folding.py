@@ -39,6 +39,13 @@ class FoldedNodes(NamedTuple):
     vectors: NDArray[Any]
 
 
+class SolvedRows(NamedTuple):
+    """Factors of some rows of X, and the share of their walk mass that pruning discarded, if they were pruned."""
+
+    vectors: NDArray[Any]
+    dropped: NDArray[np.float64] | None
+
+
 def find_known_nodes(model: "InductiveEmbedder", graph: Graph) -> NDArray[np.int64]:
     """Return the row of each node in the model, or -1; raise GraphError if the graph cannot be an enlarged one."""
     model.fitted_graph_.check_kind(graph)
@@ -50,36 +57,36 @@ def find_known_nodes(model: "InductiveEmbedder", graph: Graph) -> NDArray[np.int
             f"the graph shares no node with the model: the graph has {format_ids(graph.nodes)}, the model has "
             f"{format_ids(known)}; the ids must be the same and of the same type"
         )
-    missing = len(known) - n_found
-    if missing:
-        absent = np.ones(len(known), dtype=bool)
-        absent[rows[rows >= 0]] = False
-        logger.info(
-            "%d node%s of the model %s not in the graph: %s; the model keeps their vectors",
-            missing,
-            "" if missing == 1 else "s",
-            "is" if missing == 1 else "are",
-            format_ids(known[absent]),
-        )
     return rows
+
+
+def touched_nodes(
+    model: "InductiveEmbedder", digests: NDArray[np.uint64], rows: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Mark the nodes whose edges changed, new nodes included, given the digests of all nodes of a graph."""
+    known = rows >= 0
+    touched = ~known
+    touched[known] = digests[known] != model.fitted_graph_.neighborhoods[rows[known]]
+    return touched
 
 
 def changed_nodes(model: "InductiveEmbedder", graph: Graph, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Mark the known nodes whose rows of X changed: those from which a walk reaches a node whose edges changed."""
-    digests = neighborhood_digests(graph)
-    known = rows >= 0
-    touched = ~known
-    touched[known] = digests[known] != model.fitted_graph_.neighborhoods[rows[known]]
+    # Entries also depend on the degree of the last node of a walk, so that the step to it counts.
+    window = getattr(model.connectivity_, "window", None) or graph.n_nodes
+    return within_steps(graph, touched_nodes(model, neighborhood_digests(graph), rows), window) & (rows >= 0)
+
+
+def within_steps(graph: Graph, marked: NDArray[np.bool_], steps: int) -> NDArray[np.bool_]:
+    """Mark the nodes from which at most ``steps`` steps along edges lead to a marked node."""
     A = graph.adjacency
     links = sparse.csr_array((np.ones(A.nnz, np.float32), A.indices, A.indptr), shape=A.shape)
-    reached = touched
-    # Entries also depend on the degree of the last node of a walk, so that the step to it counts.
-    for _ in range(getattr(model.connectivity_, "window", None) or graph.n_nodes):
-        further = reached | (links @ reached.astype(np.float32) > 0)
-        if (further == reached).all():
+    for _ in range(steps):
+        further = marked | (links @ marked.astype(np.float32) > 0)
+        if (further == marked).all():
             break
-        reached = further
-    return reached & known
+        marked = further
+    return marked
 
 
 def fold_nodes(
@@ -97,48 +104,68 @@ def fold_nodes(
     refresh : bool
     progress : callable
     """
+    _log_missing(model, rows)
     wanted = rows < 0
     if refresh:
         wanted |= changed_nodes(model, graph, rows)
     positions = np.flatnonzero(wanted)
     if not len(positions):
         return FoldedNodes(positions, np.empty((0, model.context_.shape[1]), model.context_.dtype))
-    _warn_isolated(int(np.count_nonzero(wanted[graph.isolated])))
+    warn_isolated(int(np.count_nonzero(wanted[graph.isolated])))
     # Known nodes first, since they are the columns; those to be folded in last, since rows of X are built in ranges.
     order = np.lexsort((np.arange(len(rows)), wanted, rows < 0))
     reordered = graph if (order == np.arange(len(order))).all() else graph.permuted(order)
-    vectors = _fold_last(model, reordered, rows[order], len(positions), progress)
+    columns = rows[order]
+    solved = solve_last(model, reordered, len(positions), model.context_, columns[columns >= 0], progress)
+    vectors = solved.vectors
+    _refine(model, reordered, columns, vectors)
     return FoldedNodes(positions, vectors[np.argsort(order[-len(positions) :])])
 
 
-def _fold_last(
-    model: "InductiveEmbedder", graph: Graph, rows: NDArray[np.int64], count: int, progress: ProgressCallback
-) -> NDArray[Any]:
-    """Return the vectors of the last nodes of a graph that has its known nodes first."""
-    known = rows[rows >= 0]
-    nodes = slice(None) if len(known) == len(model.context_) and (np.diff(known) == 1).all() else known
+def solve_last(
+    model: "InductiveEmbedder",
+    graph: Graph,
+    count: int,
+    context: NDArray[Any],
+    nodes: NDArray[np.int64],
+    progress: ProgressCallback,
+) -> SolvedRows:
+    """Return ``[u_1 … u_k]`` for the last ``count`` nodes of a graph, given the context vectors of the first ones.
+
+    ``nodes`` are the rows of ``context`` that belong to the first nodes of the graph.
+    """
+    whole = len(nodes) == len(context) and (np.diff(nodes) == 1).all()
     kernels = get_kernels(threads=model.threads)
-    vectors = np.empty((count, model.context_.shape[1]), model.context_.dtype)
+    vectors = np.empty((count, context.shape[1]), context.dtype)
+    dropped: list[NDArray[np.float64]] = []
     done = 0
-    for X in _row_chunks(_source(model, graph), count, len(known), model.context_.size // 8):
-        vectors[done : done + X.shape[0]] = fold_in(X, model.context_, nodes, model.levels, kernels)
+    for X, lost in _row_chunks(_source(model, graph), count, len(nodes), context.size // 8):
+        found = fold_in(X, context, slice(None) if whole else nodes, model.levels, kernels)
+        vectors[done : done + X.shape[0]] = found
         done += X.shape[0]
+        dropped += lost
         progress(Progress("folding in", done / count, f"{done:,} of {count:,} nodes"))
-    _refine(model, graph, rows, vectors)
-    return vectors
+    return SolvedRows(vectors, np.concatenate(dropped) if dropped else None)
 
 
-def _row_chunks(source: MatrixSource, count: int, n_columns: int, max_entries: int) -> Iterator[sparse.csr_array]:
-    """Build the last rows of X, the first columns of them, a bounded number of entries at a time."""
+def _row_chunks(
+    source: MatrixSource, count: int, n_columns: int, max_entries: int
+) -> Iterator[tuple[sparse.csr_array, list[NDArray[np.float64]]]]:
+    """Build the last rows of X, the first columns of them, a bounded number of entries at a time.
+
+    Yields them with the share of their walk mass that pruning discarded, if they are pruned.
+    """
     n = source.shape[0]
     parts: list[sparse.csr_array] = []
+    dropped: list[NDArray[np.float64]] = []
     for part in chunks(range(n - count, n), source.chunk_rows()):
         builder = CSRBuilder(n, source.dtype)
         builder.extend(source.rows(part))
+        dropped += [] if builder.dropped is None else [builder.dropped]
         parts.append(builder.finish()[:, :n_columns])
         if sum(one.nnz for one in parts) >= max(max_entries, MIN_CHUNK_ENTRIES) or part.stop == n:
-            yield sparse.vstack(parts, format="csr")
-            parts = []
+            yield sparse.vstack(parts, format="csr"), dropped
+            parts, dropped = [], []
 
 
 def _source(model: "InductiveEmbedder", graph: Graph) -> MatrixSource:
@@ -180,7 +207,22 @@ def _refine(model: "InductiveEmbedder", graph: Graph, rows: NDArray[np.int64], v
         rescale_alike(vectors, scale)
 
 
-def _warn_isolated(count: int) -> None:
+def _log_missing(model: "InductiveEmbedder", rows: NDArray[np.int64]) -> None:
+    absent = np.ones(len(model.context_), dtype=bool)
+    absent[rows[rows >= 0]] = False
+    missing = int(np.count_nonzero(absent))
+    if missing:
+        logger.info(
+            "%d node%s of the model %s not in the graph: %s; the model keeps their vectors",
+            missing,
+            "" if missing == 1 else "s",
+            "is" if missing == 1 else "are",
+            format_ids(model.embedding_.nodes[absent]),
+        )
+
+
+def warn_isolated(count: int) -> None:
+    """Warn of nodes without edges, if there are any."""
     if count:
         warnings.warn(
             f"{count} of the nodes to embed {'have' if count > 1 else 'has'} no edges; "

@@ -1,5 +1,6 @@
 """What a fitted model can do for graphs that it was not fitted to: embed new nodes, be saved, be loaded."""
 
+import warnings
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,11 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from boostne.embedding import Embedding
 from boostne.graph import Graph
 from boostne.interop import as_graph
-from boostne.matrices import ConnectivityMatrix
+from boostne.matrices import ConnectivityMatrix, MatrixForm
 from boostne.models.factorization_base import FactorizationEmbedder
 from boostne.models.fitted_graph import FittedGraph
-from boostne.models.folding import find_known_nodes, fold_nodes
+from boostne.models.folding import connectivity_of, find_known_nodes, fold_nodes
 from boostne.models.model_files import load_model, save_model
+from boostne.models.updating import UpdateReport, update_model
 from boostne.progress import ProgressCallback, silent
 from boostne.validation import check_choice
 
@@ -104,6 +106,42 @@ class InductiveEmbedder(FactorizationEmbedder):
         vectors[found.positions] = found.vectors
         return self._in_container(Embedding(graph.nodes, vectors, self.embedding_.levels))
 
+    def update(self, X: Any, *, progress: ProgressCallback = silent) -> UpdateReport:
+        """Adapt the model to its graph after nodes, edges or weights changed.
+
+        The basis stays: classifiers trained on earlier vectors still apply. Nodes that are no longer in the graph are
+        removed from the model.
+
+        If X has the form "push", as on large graphs, rows of X are built again for new nodes, for nodes whose edges
+        changed, and for nodes with many neighbors whose edges changed; vectors further away stay as they are. For other
+        forms, and if more than half of the rows are concerned, all of X is built again, and two passes start each level
+        from the V that it had.
+
+        Parameters
+        ----------
+        X : Graph, matrix, networkx graph, edge table or list of pairs
+            The whole graph as it is now; nodes are recognized by their ids.
+        progress : callable, optional
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        UpdateReport
+            The numbers of nodes added, removed and changed, and how far vectors moved.
+
+        Notes
+        -----
+        ``n_iter_``, ``objective_``, ``residual_norms_`` and ``nnz_`` describe the last time that all of X was built. An
+        update that is interrupted leaves the model as it was.
+        """
+        graph = self._check_enlarged(X)
+        fitted, report = update_model(self, graph, self._refit, progress)
+        if hasattr(self, "graph_"):
+            fitted["graph_"] = graph
+        for name, value in fitted.items():
+            setattr(self, name, value)
+        return report
+
     def save(self, path: str | Path, *, graph: Any = None) -> None:
         """Write the fitted model to a file, which :meth:`load` reads.
 
@@ -166,6 +204,24 @@ class InductiveEmbedder(FactorizationEmbedder):
         import polars as pl
 
         return pl.DataFrame(embedding.vectors, schema=names, orient="row")
+
+    def _refit(self, graph: Graph, context: NDArray[Any], passes: int, progress: ProgressCallback) -> dict[str, Any]:
+        """Fit a copy of this model to a graph, from given context vectors; return its fitted attributes."""
+        form = MatrixForm(self.approximation_, self.epsilon_, self.max_per_row_)
+        changes = {
+            "connectivity": connectivity_of(self).with_form(form),
+            "window": None,
+            "max_iter": passes,
+            "checkpoint": None,
+        }
+        other = type(self)(**self.get_params(deep=False) | changes)
+        width = context.shape[1] // self.levels
+        other._start = lambda level: context[:, level * width : (level + 1) * width]  # noqa: SLF001  of this class
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # isolated nodes were counted before
+            other.fit(graph, progress=progress)
+        fitted = {name: value for name, value in vars(other).items() if name.endswith("_")}
+        return fitted | {"connectivity_": self.connectivity_}
 
     def _check_enlarged(self, X: Any) -> Graph:
         check_is_fitted(self, "embedding_")

@@ -20,7 +20,7 @@ from boostne.io.embedding_arrays import embedding_arrays, embedding_from_arrays
 from boostne.io.numpy_files import ArrayArchive, open_archive
 from boostne.matrices import MATRICES, ConnectivityMatrix, ExplicitMatrix
 from boostne.models.base import to_json
-from boostne.models.fitted_graph import FittedGraph
+from boostne.models.fitted_graph import SKETCH_WIDTH, FittedGraph
 from boostne.models.folding import PROPAGATION_STEPS
 from boostne.propagation import check_weight
 from boostne.validation import check_choice, check_integer, check_number
@@ -36,6 +36,12 @@ SUFFIX = ".npz"
 # Attributes of a fitted model besides the arrays; None where a model lacks one.
 FACTS = ("settings_", "approximation_", "epsilon_", "max_per_row_", "engine_", "scale_")
 ARRAYS = ("context_", "n_iter_", "residual_norms_", "nnz_")
+# Arrays about the nodes of the graph: dtype and further dimensions.
+NODE_ARRAYS: dict[str, tuple[Any, tuple[int, ...]]] = {
+    "neighborhoods": (np.uint64, ()),
+    "sketches": (np.float64, (SKETCH_WIDTH,)),
+    "staleness": (np.float32, ()),
+}
 GRAPH_ARRAYS = ("graph_indptr", "graph_indices", "graph_data")
 
 
@@ -44,7 +50,7 @@ def save_model(model: "InductiveEmbedder", path: str | Path, graph: Graph | None
     path = check_suffix(path)
     arrays = embedding_arrays(model.embedding_)
     arrays |= {name.removesuffix("_"): getattr(model, name) for name in ARRAYS}
-    arrays["neighborhoods"] = model.fitted_graph_.neighborhoods
+    arrays |= {name: getattr(model.fitted_graph_, name) for name in NODE_ARRAYS}
     if model.dropped_mass_ is not None:
         arrays["dropped_mass"] = model.dropped_mass_
     arrays |= {f"objective{i}": values for i, values in enumerate(model.objective_, 1)}
@@ -142,7 +148,7 @@ def _restore(cls: type[Model], header: dict[str, Any], arrays: dict[str, NDArray
     model.dropped_mass_ = arrays.get("dropped_mass")
     model.objective_ = [arrays[f"objective{i}"] for i in range(1, model.levels + 1)]
     model.levels_ = np.split(embedding.vectors, np.cumsum(embedding.levels)[:-1], axis=1)
-    model.fitted_graph_ = FittedGraph(**header["graph"], neighborhoods=arrays["neighborhoods"])
+    model.fitted_graph_ = FittedGraph(**header["graph"] | {name: arrays[name] for name in NODE_ARRAYS})
     if GRAPH_ARRAYS[0] in arrays:
         model.graph_ = _restore_graph(embedding, model.fitted_graph_, arrays)
     return model
@@ -151,12 +157,14 @@ def _restore(cls: type[Model], header: dict[str, Any], arrays: dict[str, NDArray
 def _check_arrays(embedding: Embedding, levels: Any, arrays: dict[str, NDArray[Any]]) -> None:
     """Raise ParameterError unless the arrays belong together."""
     shape, dtype = embedding.vectors.shape, embedding.vectors.dtype
-    for name, expected in {"context": (shape, dtype), "neighborhoods": (shape[:1], np.dtype(np.uint64))}.items():
+    per_node = {name: (shape[:1] + more, np.dtype(one)) for name, (one, more) in NODE_ARRAYS.items()}
+    for name, expected in {"context": (shape, dtype), **per_node}.items():
         found = arrays[name].shape, arrays[name].dtype
         if found != expected:
             raise ParameterError(f"the array {name!r} has shape {found[0]} of {found[1]}, expected {expected}")
-    if not np.isfinite(arrays["context"]).all():
-        raise ParameterError("the context vectors must be finite")
+    for name in ("context", "sketches", "staleness"):
+        if not np.isfinite(arrays[name]).all():
+            raise ParameterError(f"the array {name!r} must be finite")
     check_integer("levels", levels, 1)
     if embedding.levels.tolist() != [shape[1] // levels] * levels:
         raise ParameterError(f"the levels of the vectors, {embedding.levels.tolist()}, must be {levels} of equal width")

@@ -97,6 +97,11 @@ class DeepWalkMatrix(ConnectivityMatrix):
             return self
         return DeepWalkMatrix(**{**self.get_params(deep=False), "window": self.window_for(graph)})
 
+    def with_form(self, form: MatrixForm) -> "DeepWalkMatrix":
+        """Return this matrix with ``approximation``, ``epsilon`` and ``max_per_row`` as in a form."""
+        chosen = {"approximation": form.name, "epsilon": form.epsilon, "max_per_row": form.max_per_row}
+        return DeepWalkMatrix(**{**self.get_params(deep=False), **chosen})
+
     def window_for(self, graph: Graph) -> int:
         """Return the window, chosen for the graph if there is none."""
         return choose_window(graph) if self.window is None else self.window
