@@ -16,6 +16,7 @@ NAMES = (
     "level_weights",
     "tuning",
     "propagation",
+    "bipartite",
     "push",
     "memory",
     "reading_memory",

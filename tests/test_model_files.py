@@ -174,8 +174,8 @@ class TestErrors:
             BoostNE.load(path)
 
     def test_newer_version(self, saved):
-        change_header(saved, format=2, boostne="9.0")
-        with pytest.raises(FileFormatError, match=r"written by boostne 9.0 in format 2.*upgrade boostne"):
+        change_header(saved, format=3, boostne="9.0")
+        with pytest.raises(FileFormatError, match=r"written by boostne 9.0 in format 3.*upgrade boostne"):
             BoostNE.load(saved)
 
     @pytest.mark.parametrize(

@@ -6,18 +6,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.errors import ParameterError
+from boostne.embedding import Embedding
+from boostne.errors import GraphError, ParameterError
 from boostne.factorization.checkpoint import Checkpoint
 from boostne.factorization.job import ENGINES
 from boostne.graph import Graph
 from boostne.io.parts import parts_folder
 from boostne.matrices import ConnectivityMatrix, DeepWalkMatrix
+from boostne.models import bipartite
 from boostne.models.base import Capabilities
 from boostne.models.fitted_graph import FittedGraph
 from boostne.models.folding import PROPAGATION_STEPS
 from boostne.models.inductive import InductiveEmbedder
 from boostne.progress import Progress, ProgressCallback, silent
 from boostne.propagation import check_weight, propagate_in_place
+from boostne.sides import Sides
 from boostne.validation import check_number, seed_from
 from boostne.vector_lengths import rescale_in_place
 
@@ -89,7 +92,13 @@ class BoostNE(InductiveEmbedder):
     engine_ : str
         The engine that ran: "local", "cuda" or "dask".
     embedding_ : Embedding
-        Vectors (n, d) with the ids of their nodes; row i belongs to ``embedding_.nodes[i]``.
+        Vectors (n, d) with the ids of their nodes; row i belongs to ``embedding_.nodes[i]``. For a bipartite
+        graph, those of the first side.
+    targets_ : Embedding
+        Only for a bipartite graph: the vectors of the second side. The product with a vector of the first side is the
+        score of an edge; see :meth:`recommend`.
+    known_ : csr_array of bool
+        Only for a bipartite graph: where its edges are, the first side in rows and the second in columns.
     context_ : ndarray of shape (n, d)
         ``[V_1^T … V_k^T]``: the vectors of nodes as context, while ``embedding_`` has them as centers.
     settings_ : dict
@@ -136,6 +145,7 @@ class BoostNE(InductiveEmbedder):
     ['a', 'b', 'c', 'd']
     """
 
+    _uses_sides = True
     capabilities = Capabilities(
         weights=True,
         direction=False,
@@ -222,6 +232,8 @@ class BoostNE(InductiveEmbedder):
         from boostne.factorization.dask.factor_store import FileFactorStore
 
         graph = self._check_graph(X)
+        if graph.sides is not None:
+            raise GraphError("parts have one vector per node: call fit, or call with_sides(None) on the graph")
         matrix = self._check_parameters(graph)
         reordered = self._reorder(graph, matrix, progress)
         job = self._job(reordered, matrix, seed_from(self.random_state), progress=progress)
@@ -237,16 +249,38 @@ class BoostNE(InductiveEmbedder):
             return engine.write_parts(parts, reordered.graph.nodes, self.levels)
 
     def _fit(self, graph: Graph, progress: ProgressCallback) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        for name in ("targets_", "known_"):
+            self.__dict__.pop(name, None)  # of an earlier fit
         vectors, levels = super()._fit(graph, progress)
+        self.fitted_graph_ = FittedGraph.of(graph)
+        if graph.sides is not None:
+            self._store_sides(graph, graph.sides, vectors, levels, progress)
+            return vectors, levels
         propagation = NEIGHBOR_WEIGHTS[self.approximation_] if self.propagation == "auto" else self.propagation
         if propagation:
             progress(Progress("propagation", 0.0))
             propagate_in_place(graph, vectors, propagation, PROPAGATION_STEPS[self.approximation_], self.threads)
         length = VECTOR_LENGTH if self.vector_length == "auto" else self.vector_length
         self.scale_ = rescale_in_place(vectors, length) if length else None
-        self.fitted_graph_ = FittedGraph.of(graph)
         self.settings_ |= {"propagation": propagation, "vector_length": length}
         return vectors, levels
+
+    def _store_sides(
+        self, graph: Graph, sides: Sides, vectors: NDArray[Any], levels: NDArray[np.int64], progress: ProgressCallback
+    ) -> None:
+        """Refine the vectors of both sides of a bipartite graph, in place, and store the second side and the edges."""
+        propagation = bipartite.NEIGHBOR_WEIGHT if self.propagation == "auto" else self.propagation
+        if propagation:
+            progress(Progress("propagation", 0.0))
+            bipartite.propagate_sides(graph, sides, vectors, self.context_, propagation, self.threads)
+        # By default lengths stay as they are: the score of an edge is the product of its two vectors.
+        length = 0.0 if self.vector_length == "auto" else self.vector_length
+        self.scale_ = rescale_in_place(vectors, length) if length else None
+        if length:
+            rescale_in_place(self.context_, length)
+        self.settings_ |= {"propagation": propagation, "vector_length": length}
+        self.targets_ = Embedding(graph.nodes[~sides], self.context_, levels)
+        self.known_ = bipartite.edges_between(graph, sides)
 
     def _check_parameters(self, graph: Graph) -> ConnectivityMatrix:
         self._check_engine()

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from boostne.errors import GraphError
 from boostne.graph import Graph
+from boostne.sides import Sides
 
 _BLOCK_ENTRIES = 1 << 22
 
@@ -25,6 +26,8 @@ class FittedGraph:
     directed, weighted : bool
     neighborhoods : ndarray of uint64
         A digest of the neighbors of each node and of the weights of the edges to them; their order does not matter.
+    sides : ndarray of bool, optional
+        Marks the nodes of the first side of a bipartite graph.
     """
 
     fingerprint: str
@@ -32,11 +35,13 @@ class FittedGraph:
     directed: bool
     weighted: bool
     neighborhoods: NDArray[np.uint64]
+    sides: Sides | None = None
 
     @classmethod
     def of(cls, graph: Graph) -> "FittedGraph":
         """Return the facts about a graph."""
-        return cls(graph.fingerprint(), graph.n_edges, graph.directed, graph.weighted, neighborhood_digests(graph))
+        digests = neighborhood_digests(graph)
+        return cls(graph.fingerprint(), graph.n_edges, graph.directed, graph.weighted, digests, graph.sides)
 
     def check_kind(self, graph: Graph) -> None:
         """Raise GraphError unless a graph has the direction and weights that the model's graph had."""

@@ -20,6 +20,14 @@ from boostne.io.embedding_arrays import embedding_arrays, embedding_from_arrays
 from boostne.io.numpy_files import ArrayArchive, open_archive
 from boostne.matrices import MATRICES, ConnectivityMatrix, ExplicitMatrix
 from boostne.models.base import to_json
+from boostne.models.bipartite_files import (
+    bipartite_arrays,
+    check_sides_array,
+    is_bipartite,
+    merged_nodes,
+    restore_known,
+    restore_targets,
+)
 from boostne.models.fitted_graph import FittedGraph
 from boostne.models.folding import PROPAGATION_STEPS
 from boostne.propagation import check_weight
@@ -31,7 +39,8 @@ if TYPE_CHECKING:
 
 Model = TypeVar("Model", bound="InductiveEmbedder")
 
-FORMAT_VERSION = 1
+# Models of bipartite graphs have format 2, which also has the second side; others have format 1.
+FORMAT_VERSION = 2
 SUFFIX = ".npz"
 # Attributes of a fitted model besides the arrays; None where a model lacks one.
 FACTS = ("settings_", "approximation_", "epsilon_", "max_per_row_", "engine_", "scale_")
@@ -45,6 +54,7 @@ def save_model(model: "InductiveEmbedder", path: str | Path, graph: Graph | None
     arrays = embedding_arrays(model.embedding_)
     arrays |= {name.removesuffix("_"): getattr(model, name) for name in ARRAYS}
     arrays["neighborhoods"] = model.fitted_graph_.neighborhoods
+    arrays |= bipartite_arrays(model)
     if model.dropped_mass_ is not None:
         arrays["dropped_mass"] = model.dropped_mass_
     arrays |= {f"objective{i}": values for i, values in enumerate(model.objective_, 1)}
@@ -87,7 +97,7 @@ def _header(model: "InductiveEmbedder") -> dict[str, Any]:
     matrix, graph = model.connectivity_, model.fitted_graph_
     given = {name: value for name, value in model.get_params(deep=False).items() if name not in model.run_parameters()}
     return {
-        "format": FORMAT_VERSION,
+        "format": 1 if graph.sides is None else FORMAT_VERSION,
         "boostne": installed_version(),
         "method": type(model).__name__,
         "parameters": {name: "function" if callable(value) else to_json(name, value) for name, value in given.items()},
@@ -128,7 +138,8 @@ def _restore(cls: type[Model], header: dict[str, Any], arrays: dict[str, NDArray
     parameters = header["parameters"]
     model = cls(**parameters | {"connectivity": _as_matrix(parameters["connectivity"])})
     embedding = embedding_from_arrays(arrays)
-    _check_arrays(embedding, model.levels, arrays)
+    targets = restore_targets(arrays) if is_bipartite(arrays) else None
+    _check_arrays(embedding, targets, model.levels, arrays)
     _check_facts(header["fitted"])
     model.embedding_, model.n_features_in_ = embedding, len(embedding)
     for name in ARRAYS:
@@ -142,16 +153,26 @@ def _restore(cls: type[Model], header: dict[str, Any], arrays: dict[str, NDArray
     model.dropped_mass_ = arrays.get("dropped_mass")
     model.objective_ = [arrays[f"objective{i}"] for i in range(1, model.levels + 1)]
     model.levels_ = np.split(embedding.vectors, np.cumsum(embedding.levels)[:-1], axis=1)
-    model.fitted_graph_ = FittedGraph(**header["graph"], neighborhoods=arrays["neighborhoods"])
+    sides = None
+    if targets is not None:
+        sides = check_sides_array(arrays["sides"], len(embedding), len(targets))
+        model.targets_, model.n_features_in_ = targets, len(sides)
+        model.known_ = restore_known(arrays, (len(embedding), len(targets)))
+    model.fitted_graph_ = FittedGraph(**header["graph"], neighborhoods=arrays["neighborhoods"], sides=sides)
     if GRAPH_ARRAYS[0] in arrays:
-        model.graph_ = _restore_graph(embedding, model.fitted_graph_, arrays)
+        nodes = embedding.nodes if targets is None or sides is None else merged_nodes(embedding, targets, sides)
+        model.graph_ = _restore_graph(nodes, model.fitted_graph_, arrays)
     return model
 
 
-def _check_arrays(embedding: Embedding, levels: Any, arrays: dict[str, NDArray[Any]]) -> None:
+def _check_arrays(
+    embedding: Embedding, targets: Embedding | None, levels: Any, arrays: dict[str, NDArray[Any]]
+) -> None:
     """Raise ParameterError unless the arrays belong together."""
     shape, dtype = embedding.vectors.shape, embedding.vectors.dtype
-    for name, expected in {"context": (shape, dtype), "neighborhoods": (shape[:1], np.dtype(np.uint64))}.items():
+    n_context, n_nodes = (len(embedding),) * 2 if targets is None else (len(targets), len(embedding) + len(targets))
+    expected_arrays = {"context": ((n_context, shape[1]), dtype), "neighborhoods": ((n_nodes,), np.dtype(np.uint64))}
+    for name, expected in expected_arrays.items():
         found = arrays[name].shape, arrays[name].dtype
         if found != expected:
             raise ParameterError(f"the array {name!r} has shape {found[0]} of {found[1]}, expected {expected}")
@@ -174,10 +195,10 @@ def _check_facts(facts: dict[str, Any]) -> None:
         check_integer("max_per_row_", facts["max_per_row_"], 1)
 
 
-def _restore_graph(embedding: Embedding, fitted: FittedGraph, arrays: dict[str, NDArray[Any]]) -> Graph:
+def _restore_graph(nodes: NDArray[Any], fitted: FittedGraph, arrays: dict[str, NDArray[Any]]) -> Graph:
     indptr, indices, data = (arrays[name] for name in GRAPH_ARRAYS)
-    n = len(embedding)
-    graph = Graph(sparse.csr_array((data, indices, indptr), shape=(n, n)), embedding.nodes, directed=fitted.directed)
+    matrix = sparse.csr_array((data, indices, indptr), shape=(len(nodes),) * 2)
+    graph = Graph(matrix, nodes, directed=fitted.directed, sides=fitted.sides)
     if graph.fingerprint() != fitted.fingerprint:
         raise ParameterError("its graph does not have the fingerprint of the fitted one")
     return graph

@@ -42,6 +42,8 @@ class BoundedExactSource(ExactSource):
         As for :class:`~boostne.matrices.deepwalk.exact.ExactSource`.
     max_per_row : int
         Largest number of entries per row; ties are resolved in favor of the first columns.
+    first_column : int, default=0
+        Columns before this one are left out.
     """
 
     def __init__(
@@ -52,10 +54,12 @@ class BoundedExactSource(ExactSource):
         negative: float,
         max_per_row: int,
         dtype: Any,
+        first_column: int = 0,
         kernels: Kernels | None = None,
     ) -> None:
         super().__init__(graph, window=window, negative=negative, dtype=dtype, kernels=kernels)
         self._max_per_row = max_per_row
+        self._first_column = first_column
 
     def rows(self, rows: range) -> list[RowBlock]:
         return [self._bounded(row) for row in super().rows(rows)]
@@ -65,6 +69,9 @@ class BoundedExactSource(ExactSource):
         return
 
     def _bounded(self, row: RowBlock) -> RowBlock:
+        first = int(np.searchsorted(row.columns, self._first_column))
+        if first:
+            row = RowBlock(row.counts - first, row.columns[first:], row.values[first:])
         if len(row.columns) <= self._max_per_row:
             return row._replace(dropped=np.zeros(1))
         keep = _strongest(row.values, self._max_per_row)
@@ -93,6 +100,8 @@ class PushSource(KernelSource):
         Largest number of entries per row.
     dtype : numpy dtype
         float32 or float64.
+    first_column : int, default=0
+        Columns before this one are left out.
     kernels : Kernels, optional
         By default the fastest available.
     """
@@ -106,6 +115,7 @@ class PushSource(KernelSource):
         epsilon: float,
         max_per_row: int,
         dtype: Any,
+        first_column: int = 0,
         kernels: Kernels | None = None,
     ) -> None:
         A = graph.adjacency
@@ -123,6 +133,7 @@ class PushSource(KernelSource):
         self._factor = A.nnz / (negative * window)
         self._unpruned = unpruned_rows(self._graph, self._factor, window)
         self._epsilon = epsilon
+        self._first_column = first_column
         self._window = window
         self._kernels = kernels
 
@@ -148,7 +159,13 @@ class PushSource(KernelSource):
     def _push(self, rows: range, epsilon: float) -> RowBlock:
         return RowBlock(
             *self.kernels.push_rows(
-                self._graph, factor=self._factor, epsilon=epsilon, window=self._window, cap=self.max_per_row, rows=rows
+                self._graph,
+                factor=self._factor,
+                epsilon=epsilon,
+                window=self._window,
+                cap=self.max_per_row,
+                rows=rows,
+                first_column=self._first_column,
             )
         )
 
