@@ -18,6 +18,7 @@ NAMES = (
     "tuning",
     "propagation",
     "living_graphs",
+    "bipartite",
     "push",
     "memory",
     "reading_memory",

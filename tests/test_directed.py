@@ -310,7 +310,7 @@ class TestModel:
                 one.transform(graph)
 
     def test_parts_are_an_error(self, form, tmp_path):
-        with pytest.raises(GraphError, match=r"two, as sources and as targets: use fit\(\), or call to_undirected"):
+        with pytest.raises(GraphError, match=r"vectors of sources and of targets: use fit\(\), or call to_undirected"):
             self.model(form, engine="dask", **PLAIN).fit_to_parts(random_directed(), tmp_path / "parts")
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from boostne.evaluation import evaluate_links as evaluate_links
     from boostne.evaluation import split_links as split_links
     from boostne.factorization import Checkpoint as Checkpoint
+    from boostne.generators import planted_bipartite as planted_bipartite
     from boostne.generators import planted_partition as planted_partition
     from boostne.graph import Graph as Graph
     from boostne.interop import as_graph as as_graph
@@ -86,6 +87,7 @@ _HOME = {
     "evaluate_clusters": "boostne.evaluation",
     "evaluate_links": "boostne.evaluation",
     "load_dataset": "boostne.datasets",
+    "planted_bipartite": "boostne.generators",
     "planted_partition": "boostne.generators",
     "propagate": "boostne.propagation",
     "read_embedding": "boostne.io",

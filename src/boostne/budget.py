@@ -73,6 +73,8 @@ class Workload:
         Largest number of passes per level.
     dtype : numpy dtype
     threads : int
+    n_rows : int, optional
+        Rows of X if the graph is bipartite: the nodes of its first side.
     """
 
     n_nodes: int
@@ -81,6 +83,12 @@ class Workload:
     max_iter: int
     dtype: np.dtype[Any]
     threads: int
+    n_rows: int | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of X: all nodes, or those of the two sides."""
+        return (self.n_nodes,) * 2 if self.n_rows is None else (self.n_rows, self.n_nodes - self.n_rows)
 
     @property
     def entry_bytes(self) -> int:
@@ -104,9 +112,12 @@ class Workload:
         Both factors of every level; for the current level U, V, the accepted copies of both, two of C, the initial V
         and the kernel's copy of V, the two that were returned, an accumulator per thread, and pending partial sums.
         """
-        width = max(self.components, MIN_FACTOR_WIDTH)
-        numbers = 2 * self.levels * self.components + (10 + self.threads + max_pending_nodes(0, MAX_SHARDS)) * width
-        return self.n_nodes * (3 * POINTER_BYTES + numbers * self.dtype.itemsize)
+        width, stored = max(self.components, MIN_FACTOR_WIDTH), self.levels * self.components
+        of_row = stored + 3 * width
+        of_column = stored + (7 + self.threads + max_pending_nodes(0, MAX_SHARDS)) * width
+        n_rows, n_columns = self.shape
+        numbers = n_rows * of_row + n_columns * of_column
+        return n_rows * 3 * POINTER_BYTES + numbers * self.dtype.itemsize
 
     def levels_seconds(self, fixed: float, per_row: float, growth: float = 1.0) -> float:
         """Return the time of all levels from measured passes.
@@ -122,7 +133,7 @@ class Workload:
         """
         passes = self.levels * min(_typical(self.n_nodes, TYPICAL_PASSES), self.max_iter)
         shrinkage = _typical(self.n_nodes, TYPICAL_SHRINKAGE) * growth
-        return passes * (fixed + shrinkage * per_row * self.n_nodes)
+        return passes * (fixed + shrinkage * per_row * self.shape[0])
 
 
 def entry_bytes(dtype: Any) -> int:

@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import logging
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,20 +15,25 @@ from boostne.edges import (
     canonical_csr,
     edges_to_csr,
     entry_position,
-    find_asymmetry,
-    find_invalid_weight,
     merge_edges,
     symmetrize,
     weight_unit,
 )
 from boostne.errors import GraphError
-from boostne.node_ids import as_ids, encode_ids, find_duplicate, format_ids, lookup_ids
+from boostne.graph_checks import (
+    asymmetry_error,
+    check_edge_arrays,
+    check_unique,
+    check_weights,
+    find_nodes,
+    without_loops,
+)
+from boostne.node_ids import as_ids, encode_ids
+from boostne.sides import Sides, as_sides, check_sides
 from boostne.validation import check_choice
 
 Duplicates = Literal["once", "sum"]
 SelfLoops = Literal["drop", "keep"]
-
-logger = logging.getLogger("boostne")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,6 +51,14 @@ class Graph:
     directed
         False requires a symmetric matrix; differences in the last bits are averaged out. None makes the graph
         directed unless the matrix is symmetric.
+    sides
+        For a bipartite graph, which is undirected: the ids of the nodes of one side, the first, or a boolean mask of
+        the nodes. An edge between two nodes of the same side is an error.
+
+    Attributes
+    ----------
+    sides
+        Mask of the nodes of the first side; None if the graph has no sides.
 
     Notes
     -----
@@ -66,33 +77,41 @@ class Graph:
     adjacency: sparse.csr_array
     nodes: NDArray[Any]
     directed: bool
+    sides: Sides | None
 
-    def __init__(self, adjacency: Any, nodes: Any = None, directed: bool | None = False) -> None:
+    def __init__(self, adjacency: Any, nodes: Any = None, directed: bool | None = False, *, sides: Any = None) -> None:
         matrix = canonical_csr(adjacency)
         n = matrix.shape[0]
         ids = np.arange(n) if nodes is None else as_ids(nodes).copy()
         if len(ids) != n:
             raise GraphError(f"the adjacency has {n} rows but {len(ids)} node ids were given")
-        _check_unique(ids)
-        _check_weights(matrix.data, ids, lambda k: entry_position(matrix, k))
+        check_unique(ids)
+        check_weights(matrix.data, ids, lambda k: entry_position(matrix, k))
         symmetric = None if directed else symmetrize(matrix)
         if symmetric is None and not (directed or directed is None):
-            raise _not_symmetric(matrix, ids)
-        self._store(matrix if symmetric is None else symmetric, ids, directed=symmetric is None)
+            raise asymmetry_error(matrix, ids)
+        matrix = matrix if symmetric is None else symmetric
+        marked = as_sides(sides, ids)
+        check_sides(marked, matrix, ids, directed=symmetric is None)
+        self._store(matrix, ids, symmetric is None, marked)
 
     @classmethod
-    def _from_canonical(cls, adjacency: sparse.csr_array, nodes: NDArray[Any], *, directed: bool) -> "Graph":
-        """Wrap a canonical matrix and unique ids without checking or copying them."""
+    def _from_canonical(
+        cls, adjacency: sparse.csr_array, nodes: NDArray[Any], *, directed: bool, sides: Sides | None = None
+    ) -> "Graph":
+        """Wrap a canonical matrix, unique ids and sides without checking or copying them."""
         graph = object.__new__(cls)
-        graph._store(adjacency, nodes, directed=directed)
+        graph._store(adjacency, nodes, directed, sides)
         return graph
 
-    def _store(self, adjacency: sparse.csr_array, nodes: NDArray[Any], *, directed: bool) -> None:
-        for array in (adjacency.data, adjacency.indices, adjacency.indptr, nodes):
-            array.flags.writeable = False
+    def _store(self, adjacency: sparse.csr_array, nodes: NDArray[Any], directed: bool, sides: Sides | None) -> None:
+        for array in (adjacency.data, adjacency.indices, adjacency.indptr, nodes, sides):
+            if array is not None:
+                array.flags.writeable = False
         object.__setattr__(self, "adjacency", adjacency)
         object.__setattr__(self, "nodes", nodes)
         object.__setattr__(self, "directed", directed)
+        object.__setattr__(self, "sides", sides)
 
     @classmethod
     def from_edges(
@@ -105,6 +124,7 @@ class Graph:
         directed: bool = False,
         duplicates: Duplicates = "once",
         self_loops: SelfLoops = "drop",
+        sides: Any = None,
     ) -> "Graph":
         """Build a graph from the two endpoints of each edge.
 
@@ -124,6 +144,9 @@ class Graph:
             the weights.
         self_loops
             ``"drop"`` removes self-loops, but not their nodes, and logs their number; ``"keep"`` keeps them.
+        sides
+            For a bipartite graph: ``"columns"`` if the sources are one side and the targets the other, which then
+            share no id; or the nodes of one side, as for :class:`Graph`.
 
         Examples
         --------
@@ -138,8 +161,10 @@ class Graph:
             ids, (u, v) = encode_ids(source, target)
         else:
             ids = as_ids(nodes)
-            u, v = _find_nodes(ids, source), _find_nodes(ids, target)
-        return cls.from_indices(ids, u, v, weight, directed=directed, duplicates=duplicates, self_loops=self_loops)
+            u, v = find_nodes(ids, source), find_nodes(ids, target)
+        return cls.from_indices(
+            ids, u, v, weight, directed=directed, duplicates=duplicates, self_loops=self_loops, sides=sides
+        )
 
     @classmethod
     def from_indices(
@@ -152,6 +177,7 @@ class Graph:
         directed: bool = False,
         duplicates: Duplicates = "once",
         self_loops: SelfLoops = "drop",
+        sides: Any = None,
     ) -> "Graph":
         """Build a graph from edges whose endpoints are positions in ``nodes``; see :meth:`from_edges`.
 
@@ -165,19 +191,21 @@ class Graph:
         ids = as_ids(nodes).copy()
         u, v = as_positions("source", source), as_positions("target", target)
         weights = None if weight is None else as_weights(weight)
-        _check_edges(ids, u, v, weights)
+        check_edge_arrays(ids, u, v, weights)
+        marked = as_sides(sides, ids, (u, v))
         if self_loops == "drop":
-            u, v, weights = _drop_self_loops(u, v, weights)
+            u, v, weights = without_loops(u, v, weights)
         if not directed:
             u, v = np.minimum(u, v), np.maximum(u, v)
         n = max(len(ids), 1)
         keys, merged = merge_edges(u * n + v, weights, add=duplicates == "sum")
         rows, columns = np.divmod(keys, n)
         if weights is not None and duplicates == "sum":  # sums can overflow
-            _check_weights(merged, ids, lambda k: (int(rows[k]), int(columns[k])))
-        _check_unique(ids)
+            check_weights(merged, ids, lambda k: (int(rows[k]), int(columns[k])))
+        check_unique(ids)
         adjacency = edges_to_csr(rows, columns, merged, len(ids), mirrored=not directed)
-        return cls._from_canonical(adjacency, ids, directed=bool(directed))
+        check_sides(marked, adjacency, ids, directed=bool(directed))
+        return cls._from_canonical(adjacency, ids, directed=bool(directed), sides=marked)
 
     @property
     def n_nodes(self) -> int:
@@ -233,11 +261,25 @@ class Graph:
         >>> Graph.from_edges([10, 20], [20, 30]).index([30, 10])
         array([2, 0])
         """
-        return _find_nodes(self.nodes, ids)
+        return find_nodes(self.nodes, ids)
 
     def to_directed(self) -> "Graph":
         """Return a directed graph in which each undirected edge is an edge in both directions."""
+        if self.sides is not None:
+            raise GraphError("a graph with sides is undirected; call with_sides(None) before to_directed()")
         return self if self.directed else Graph._from_canonical(self.adjacency, self.nodes, directed=True)
+
+    def with_sides(self, sides: Any) -> "Graph":
+        """Return the graph as a bipartite one, with the given nodes as its first side; None drops the sides.
+
+        Examples
+        --------
+        >>> Graph.from_edges(["ann", "bob"], ["tea", "tea"]).with_sides(["ann", "bob"])
+        Graph(2 + 1 nodes, 2 edges, bipartite, unweighted)
+        """
+        marked = as_sides(sides, self.nodes)
+        check_sides(marked, self.adjacency, self.nodes, directed=self.directed)
+        return Graph._from_canonical(self.adjacency, self.nodes, directed=self.directed, sides=marked)
 
     def to_undirected(self, reduce: Literal["max", "sum"] = "max") -> "Graph":
         """Return the graph without edge directions.
@@ -261,7 +303,7 @@ class Graph:
             undirected = A.maximum(A.T)
         else:
             undirected = A + A.T - sparse.diags_array(A.diagonal(), dtype=A.dtype)
-            _check_weights(undirected.data, self.nodes, lambda k: entry_position(undirected, k))
+            check_weights(undirected.data, self.nodes, lambda k: entry_position(undirected, k))
         # SciPy's result can be a view of larger arrays: copy it.
         return Graph._from_canonical(undirected.copy(), self.nodes, directed=False)
 
@@ -271,7 +313,7 @@ class Graph:
         keep[self.isolated] = False
         if keep.all():
             return self
-        return Graph._from_canonical(self.adjacency[keep][:, keep], self.nodes[keep], directed=self.directed)
+        return self._derived(self.adjacency[keep][:, keep], keep)
 
     def without_self_loops(self) -> "Graph":
         """Return the graph without its self-loops; their nodes stay."""
@@ -280,7 +322,7 @@ class Graph:
         A = self.adjacency.tocoo()
         keep = A.row != A.col
         kept = sparse.coo_array((A.data[keep], (A.row[keep], A.col[keep])), shape=A.shape)
-        return Graph._from_canonical(kept.tocsr(), self.nodes, directed=self.directed)
+        return self._derived(kept.tocsr())
 
     def permuted(self, order: NDArray[np.int64]) -> "Graph":
         """Return the graph with its nodes reordered: node ``i`` of the result is node ``order[i]`` of this graph.
@@ -301,7 +343,7 @@ class Graph:
         position[order] = np.arange(self.n_nodes)
         adjacency = sparse.csr_array((rows.data, position[rows.indices], rows.indptr), shape=rows.shape)
         adjacency.sort_indices()
-        return Graph._from_canonical(adjacency, self.nodes[order], directed=self.directed)
+        return self._derived(adjacency, order)
 
     def rescaled(self) -> tuple["Graph", float]:
         """Return the graph with its weights divided by a unit close to their mean, and the unit.
@@ -314,10 +356,15 @@ class Graph:
             return self, 1.0
         data = A.data.astype(np.float64) / unit
         matrix = sparse.csr_array((data, A.indices, A.indptr), shape=A.shape)
-        return Graph._from_canonical(matrix, self.nodes, directed=self.directed), unit
+        return self._derived(matrix), unit
+
+    def _derived(self, adjacency: sparse.csr_array, nodes: Any = slice(None)) -> "Graph":
+        """Return a graph with some of the nodes of this one, their sides, and other edges."""
+        sides = None if self.sides is None else self.sides[nodes]
+        return Graph._from_canonical(adjacency, self.nodes[nodes], directed=self.directed, sides=sides)
 
     def fingerprint(self) -> str:
-        """Return a SHA-256 digest of ids, edges, weights and direction that is the same in every process.
+        """Return a SHA-256 digest of ids, edges, weights, direction and sides that is the same in every process.
 
         Ids that are neither integers nor strings are hashed by their ``repr``.
         """
@@ -329,71 +376,14 @@ class Graph:
         digest.update(self.adjacency.indptr.astype("<i8").tobytes())
         digest.update(self.adjacency.indices.astype("<i8").tobytes())
         digest.update(self.adjacency.data.astype("<f8").tobytes())
+        if self.sides is not None:
+            digest.update(b"sides" + self.sides.tobytes())
         return digest.hexdigest()
 
     def __repr__(self) -> str:
         direction = "directed" if self.directed else "undirected"
         weights = "weighted" if self.weighted else "unweighted"
-        return f"Graph({self.n_nodes} nodes, {self.n_edges} edges, {direction}, {weights})"
-
-
-def log_dropped_self_loops(count: int) -> None:
-    """Log the number of self-loops that were dropped."""
-    logger.info("dropped %d self-loop%s; self_loops='keep' keeps them", count, "" if count == 1 else "s")
-
-
-def _check_unique(ids: NDArray[Any]) -> None:
-    duplicate = find_duplicate(ids)
-    if duplicate is not None:
-        raise GraphError(f"the node id {duplicate!r} occurs more than once; ids must be unique")
-
-
-def _check_edges(ids: NDArray[Any], u: NDArray[np.int64], v: NDArray[np.int64], weights: NDArray[Any] | None) -> None:
-    lengths = [len(column) for column in (u, v, weights) if column is not None]
-    if len(set(lengths)) > 1:
-        raise GraphError(f"source, target and weight must have the same length, got {lengths}")
-    for name, ends in (("source", u), ("target", v)):
-        if len(ends) and (ends.min() < 0 or ends.max() >= len(ids)):
-            outside = ends[(ends < 0) | (ends >= len(ids))][0]
-            raise GraphError(f"{name} must contain positions in the {len(ids)} nodes, got {outside}")
-    if weights is not None:
-        _check_weights(weights, ids, lambda k: (int(u[k]), int(v[k])))
-
-
-def _check_weights(weights: NDArray[Any], nodes: NDArray[Any], ends: Callable[[int], tuple[int, int]]) -> None:
-    invalid = find_invalid_weight(weights)
-    if invalid is not None:
-        position, problem = invalid
-        raise GraphError(f"the edge ({format_ids(nodes[list(ends(position))])}) has {problem}")
-
-
-def _not_symmetric(adjacency: sparse.csr_array, nodes: NDArray[Any]) -> GraphError:
-    i, j = find_asymmetry(adjacency)
-    return GraphError(
-        f"the graph is directed: the edge ({format_ids(nodes[[i, j]])}) has weight {adjacency[i, j]}, "
-        f"its reverse {adjacency[j, i]}; pass directed=True, and call to_undirected() on the result "
-        "to drop the directions"
-    )
-
-
-def _find_nodes(nodes: NDArray[Any], ids: Any) -> NDArray[np.int64]:
-    wanted = as_ids(ids)
-    found = lookup_ids(nodes, wanted)
-    unknown = wanted[found < 0]
-    if len(unknown):
-        kind = {"i": "integers", "U": "strings"}.get(nodes.dtype.kind, "objects")
-        raise GraphError(
-            f"not among the graph's nodes: {format_ids(unknown)}; "
-            f"its {len(nodes)} ids are {kind} such as {format_ids(nodes[:1])}"
-        )
-    return found
-
-
-def _drop_self_loops(
-    u: NDArray[np.int64], v: NDArray[np.int64], weights: NDArray[Any] | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]:
-    keep = u != v
-    if keep.all():
-        return u, v, weights
-    log_dropped_self_loops(len(keep) - int(np.count_nonzero(keep)))
-    return u[keep], v[keep], None if weights is None else weights[keep]
+        if self.sides is None:
+            return f"Graph({self.n_nodes} nodes, {self.n_edges} edges, {direction}, {weights})"
+        first = int(np.count_nonzero(self.sides))
+        return f"Graph({first} + {self.n_nodes - first} nodes, {self.n_edges} edges, bipartite, {weights})"

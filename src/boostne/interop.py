@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from boostne.errors import GraphError, ParameterError
-from boostne.graph import Duplicates, Graph, SelfLoops, log_dropped_self_loops
+from boostne.graph import Duplicates, Graph, SelfLoops
+from boostne.graph_checks import log_dropped_self_loops
 from boostne.node_ids import format_ids
+from boostne.sides import COLUMNS
 
 # Name of the column or edge attribute with the weights; None: the usual name, if present; False: unweighted.
 Weight = str | Literal[False] | None
@@ -21,6 +23,8 @@ ENDPOINT_COLUMNS = (
     ("u", "v"),
     ("node1", "node2"),
     ("fromnodeid", "tonodeid"),
+    ("user", "item"),
+    ("userid", "itemid"),
 )
 _WEIGHT_COLUMNS = ("weight", "weights", "w")
 _ACCEPTED = (
@@ -55,6 +59,7 @@ class _Options(NamedTuple):
     weight: Weight
     duplicates: Duplicates
     self_loops: SelfLoops
+    by_column: bool
 
 
 def as_graph(
@@ -67,6 +72,7 @@ def as_graph(
     weight: Weight = None,
     duplicates: Duplicates = "once",
     self_loops: SelfLoops = "drop",
+    sides: Any = None,
 ) -> Graph:
     """Convert an object to a :class:`~boostne.graph.Graph`.
 
@@ -94,6 +100,9 @@ def as_graph(
         weights. Duplicate entries of a sparse matrix are always added, as in SciPy.
     self_loops
         ``"drop"`` or ``"keep"``.
+    sides
+        For a bipartite graph: the ids of the nodes of one side, the first, or a boolean mask of the nodes. For lists
+        and tables also ``"columns"``: the sources are one side and the targets the other, and they share no id.
 
     Returns
     -------
@@ -106,9 +115,10 @@ def as_graph(
     >>> as_graph(np.array([[0, 2.5], [0, 0]]))
     Graph(2 nodes, 1 edges, directed, weighted)
     """
-    options = _Options(directed, nodes, source, target, weight, duplicates, self_loops)
     convert = next((convert for accepts, convert in _CONVERTERS if accepts(obj)), _from_table)
-    return convert(obj, options)
+    by_column = convert in (_from_pairs, _from_table) and isinstance(sides, str) and sides == COLUMNS
+    graph = convert(obj, _Options(directed, nodes, source, target, weight, duplicates, self_loops, by_column))
+    return graph if sides is None or by_column else graph.with_sides(sides)
 
 
 def choose_columns(
@@ -203,6 +213,7 @@ def _from_pairs(pairs: Iterable[Any], options: _Options) -> Graph:
         directed=bool(options.directed),
         duplicates=options.duplicates,
         self_loops=options.self_loops,
+        sides=COLUMNS if options.by_column else None,
     )
 
 
@@ -289,6 +300,7 @@ def _from_table(table: Any, options: _Options) -> Graph:
         directed=bool(options.directed),
         duplicates=options.duplicates,
         self_loops=options.self_loops,
+        sides=COLUMNS if options.by_column else None,
     )
 
 

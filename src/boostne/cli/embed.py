@@ -35,6 +35,14 @@ _method_option = click.option(
 )
 
 
+_bipartite_option = click.option(
+    "--bipartite",
+    is_flag=True,
+    help="The two columns of edges are the sides of a bipartite graph, such as users and items, and share no id. The "
+    "vectors are those of the first side; the model has both, for 'boostne recommend'.  [--method boostne]",
+)
+
+
 @click.command(
     cls=Command,
     help="""Embed the nodes of a graph.
@@ -55,6 +63,7 @@ _method_option = click.option(
         "boostne embed cora -o cora.npz --connectivity node2vec --p 0.5",
         "boostne embed cora -o cora.npz --method deepwalk --walks 20",
         "boostne embed edges.csv -o vectors.npz --model model.npz",
+        "boostne embed purchases.csv -o users.npz --bipartite --model model.npz",
         "boostne embed large.txt -o large.npz --memory 4GB",
         "boostne embed large.txt -o large.npz --scheduler tcp://10.0.0.1:8786",
         "boostne embed huge.txt -o /shared/huge/ --scheduler tcp://10.0.0.1:8786",
@@ -73,9 +82,11 @@ _method_option = click.option(
 @click.option(
     "--model",
     metavar="FILE",
-    help="Also save the fitted model (.npz), with which 'boostne transform' embeds new nodes.  [--method boostne]",
+    help="Also save the fitted model (.npz), with which 'boostne transform' embeds new nodes and, with --bipartite, "
+    "'boostne recommend' recommends some.  [--method boostne]",
 )
 @_method_option
+@_bipartite_option
 @to_undirected_option
 @quiet_option
 @debug_option
@@ -87,6 +98,7 @@ def embed(ctx: click.Context, /, graph: str, output: str, model: str | None, met
     check_model_options(ctx)
     in_parts = _check_output(ctx, graph, output)
     _check_model_file(ctx, in_parts)
+    _check_bipartite(ctx, in_parts)
     _check_cluster_options(ctx, in_parts)
     parameters = given(ctx, MODEL_OPTIONS)
     session = session_of(ctx)
@@ -131,6 +143,7 @@ def embed(ctx: click.Context, /, graph: str, output: str, model: str | None, met
 )
 @click.argument("graph")
 @_method_option
+@_bipartite_option
 @to_undirected_option
 @json_option
 @debug_option
@@ -140,6 +153,7 @@ def estimate(ctx: click.Context, /, graph: str, method: str, as_json: bool, **_:
     from boostne.memory import available_memory
 
     check_model_options(ctx)
+    _check_bipartite(ctx, in_parts=False)
     model = make_estimator(method, given(ctx, MODEL_OPTIONS))
     if not hasattr(model, "estimate"):
         raise click.UsageError(f"estimates are available for {' and '.join(MATRIX_METHODS)}; got --method {method}.")
@@ -163,7 +177,8 @@ def estimate(ctx: click.Context, /, graph: str, method: str, as_json: bool, **_:
     if as_json:
         click.echo(json.dumps(found, indent=2))
     else:
-        print_pairs(_format_estimate(found))
+        first = 0 if network.sides is None else int(network.sides.sum())
+        print_pairs(_format_estimate(found, first * (network.n_nodes - first) or network.n_nodes**2))
 
 
 def _check_output(ctx: click.Context, graph: str, output: str) -> bool:
@@ -191,6 +206,20 @@ def _check_model_file(ctx: click.Context, in_parts: bool) -> None:
         raise click.UsageError("--model applies to an output file, not to a folder of parts.")
     check_suffix(model)
     check_output(model, [ctx.params["graph"], ctx.params["output"]])
+
+
+def _check_bipartite(ctx: click.Context, in_parts: bool) -> None:
+    """Raise UsageError for options that do not go together with the sides of a bipartite graph."""
+    if not ctx.params["bipartite"]:
+        return
+    if ctx.params["method"] != "boostne":
+        raise click.UsageError(f"--bipartite belongs to --method boostne; got --method {ctx.params['method']}.")
+    if ctx.params["directed"]:
+        raise click.UsageError(
+            "--bipartite and --directed exclude each other: edges between two sides have no direction."
+        )
+    if in_parts:
+        raise click.UsageError("--bipartite applies to an output file, not to a folder of parts.")
 
 
 def _check_cluster_options(ctx: click.Context, in_parts: bool) -> None:
@@ -238,7 +267,8 @@ def _summary(name: str, graph: "Graph", model: Any, output: str, seconds: float)
     from boostne.memory import format_bytes
 
     kind = ("directed, " if graph.directed else "") + ("weighted" if graph.weighted else "unweighted")
-    lines = {"graph": f"{name}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges, {kind}"}
+    nodes = f"{graph.n_nodes:,}" if graph.sides is None else f"{len(model.embedding_):,} + {len(model.targets_):,}"
+    lines = {"graph": f"{name}: {nodes} nodes, {graph.n_edges:,} edges, {kind}"}
     if hasattr(model, "embedding_"):
         lines["vectors"] = describe_embedding(model.embedding_)
         if model.embedding_.targets is not None:
@@ -268,11 +298,11 @@ def _targets_file(output: str) -> str:
     return "" if path.suffix.lower() == ".npz" else f", in {targets_path(path)}"
 
 
-def _format_estimate(found: dict[str, Any]) -> dict[str, str]:
+def _format_estimate(found: dict[str, Any], n_pairs: int) -> dict[str, str]:
     from boostne.memory import format_bytes
 
     available = found["available_bytes"]
-    density = 100 * found["entries"] / found["nodes"] ** 2
+    density = 100 * found["entries"] / n_pairs
     return {
         "nodes": f"{found['nodes']:,}",
         "edges": f"{found['edges']:,}",

@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
 def load_graph(ctx: click.Context, name: str) -> "Graph":
     """Return the graph in a file or data set."""
-    read = partial(_read_graph, memory_limit=ctx.params.get("memory_limit"))
+    bipartite = ctx.params.get("bipartite", False)
+    read = partial(_read_graph, memory_limit=ctx.params.get("memory_limit"), bipartite=bipartite)
     graph: Graph = _load(ctx, name, GRAPH_FILE_OPTIONS, read, lambda data: data.graph)
+    if bipartite and graph.sides is None:
+        raise click.UsageError(f"--bipartite applies to files, but {name!r} is a data set.")
     return graph.to_undirected() if ctx.params["to_undirected"] else graph
 
 

@@ -19,6 +19,7 @@ from boostne.cli.generate import generate
 from boostne.cli.limited_memory import is_out_of_memory, out_of_memory_message
 from boostne.cli.listings import datasets, methods
 from boostne.cli.propagate import propagate
+from boostne.cli.recommend import recommend
 from boostne.cli.reproduce import report, reproduce
 from boostne.cli.session import Session
 from boostne.cli.signals import describe, exit_code
@@ -92,6 +93,7 @@ for _command in (
     embed,
     transform,
     update,
+    recommend,
     evaluate,
     tune,
     estimate,

@@ -151,7 +151,7 @@ class CheckpointFolder:
         with self._failure_is_a_warning("the connectivity matrix"):
             write_arrays(self._folder / "connectivity.npz", origin, arrays, self._matrix)
 
-    def levels(self, most: int, shape: tuple[int, int], dtype: DTypeLike) -> list[Level]:
+    def levels(self, most: int, shape: tuple[int, int], dtype: DTypeLike, n_columns: int | None = None) -> list[Level]:
         """Return the finished levels, at most ``most``; a damaged level ends the list with a warning.
 
         Parameters
@@ -159,10 +159,13 @@ class CheckpointFolder:
         most : int
             k.
         shape : tuple of int
-            Of the factors: nodes by components.
+            Of U: rows of X by components.
         dtype : dtype
             Of the factors.
+        n_columns : int, optional
+            Columns of X, if they are not as many as its rows.
         """
+        shapes = shape, (shape[0] if n_columns is None else n_columns, shape[1])
         found: list[Level] = []
         for number in range(1, most + 1):
             path = self._level_path(number)
@@ -170,7 +173,7 @@ class CheckpointFolder:
                 break
             try:
                 arrays, total = read_arrays(path, self._level_origin(number), [field.name for field in fields(Level)])
-                found.append(_as_level(path, arrays, shape, np.dtype(dtype)))
+                found.append(_as_level(path, arrays, shapes, np.dtype(dtype)))
             except (OSError, FileFormatError) as error:
                 _warn_damaged(path, error, f"level {number} is computed again")
                 break
@@ -282,8 +285,10 @@ def _as_source(path: Path, arrays: Arrays, shape: tuple[int, int], dtype: np.dty
     return CSRSource(X, dropped)
 
 
-def _as_level(path: Path, arrays: Arrays, shape: tuple[int, int], dtype: np.dtype[Any]) -> Level:
-    shapes = {"U": shape, "V": shape, "objective": arrays["objective"].shape[:1]}
+def _as_level(
+    path: Path, arrays: Arrays, factors: tuple[tuple[int, int], tuple[int, int]], dtype: np.dtype[Any]
+) -> Level:
+    shapes = {"U": factors[0], "V": factors[1], "objective": arrays["objective"].shape[:1]}
     for name, array in arrays.items():
         _check_array(path, name, array, shapes.get(name, ()), np.dtype(HISTORY.get(name, dtype)))
     numbers = {name: arrays[name].item() for name in arrays if name not in shapes}

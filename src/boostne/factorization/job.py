@@ -75,8 +75,7 @@ class Job:
         return None if self.checkpoint is None else self.checkpoint.form()
 
     def _stored_matrix(self, form: MatrixForm) -> MatrixSource | None:
-        n = self.work.n_nodes
-        return None if self.checkpoint is None else self.checkpoint.matrix(form, (n, n), self.work.dtype)
+        return None if self.checkpoint is None else self.checkpoint.matrix(form, self.work.shape, self.work.dtype)
 
     def _plan(self, engine: Engine) -> MatrixForm:
         if self.checkpoint is not None and self.checkpoint.keep_matrix:

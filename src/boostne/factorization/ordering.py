@@ -6,6 +6,7 @@ the same up to rounding, and up to which of several equal entries a pruned row k
 """
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,13 @@ CONVERGED = 0.01  # label propagation stops when fewer nodes than this share cha
 Positions = NDArray[np.int64] | slice
 
 
+class Permutation(NamedTuple):
+    """``original[order]`` is the new order, and ``new[inverse]`` the original one; both may be full slices."""
+
+    order: Positions
+    inverse: Positions
+
+
 @dataclass(frozen=True)
 class ReorderedGraph:
     """A graph, and where its nodes were in the original.
@@ -34,11 +42,31 @@ class ReorderedGraph:
         ``original.nodes[order]`` are the nodes of the graph; a full slice if it was not reordered.
     inverse : ndarray of int or slice
         ``graph.nodes[inverse]`` are the nodes of the original.
+
+    Of a bipartite graph, the first side comes first.
     """
 
     graph: Graph
     order: Positions = field(default_factory=lambda: slice(None))
     inverse: Positions = field(default_factory=lambda: slice(None))
+
+    @property
+    def rows(self) -> Permutation:
+        """Where the nodes of the rows of X were: among all nodes, or among those of the first side."""
+        return self._within_side(first=True)
+
+    @property
+    def columns(self) -> Permutation:
+        """Where the nodes of the columns of X were: among all nodes, or among those of the second side."""
+        return self._within_side(first=False)
+
+    def _within_side(self, *, first: bool) -> Permutation:
+        if self.graph.sides is None or isinstance(self.order, slice):
+            return Permutation(self.order, self.inverse)
+        positions = self.order[self.graph.sides == first]
+        rank = np.empty(self.graph.n_nodes, dtype=np.int64)
+        rank[np.sort(positions)] = np.arange(len(positions))
+        return Permutation(rank[positions], np.argsort(rank[positions]))
 
     @property
     def nbytes(self) -> int:
@@ -53,9 +81,9 @@ class ReorderedGraph:
 def reorder(
     graph: Graph, *, reorderable: bool, threads: int | None, progress: ProgressCallback = silent
 ) -> ReorderedGraph:
-    """Reorder a graph with many nodes by community, unless its matrix depends on their order."""
+    """Reorder a graph with many nodes by community, unless its matrix depends on their order; the first side first."""
     if graph.n_nodes < REORDER_NODES or not reorderable:
-        return ReorderedGraph(graph)
+        return by_side(graph)
     progress(Progress("connectivity", 0.0, "sorting nodes by community"))
     return by_community(graph, get_kernels(threads=threads))
 
@@ -72,6 +100,19 @@ def by_community(graph: Graph, kernels: Kernels) -> ReorderedGraph:
         arrays, max_size=MAX_COMMUNITY, max_rounds=MAX_ROUNDS, tolerated_changes=int(CONVERGED * graph.n_nodes)
     )
     order = np.argsort(communities, kind="stable")
+    if graph.sides is not None:
+        order = order[np.argsort(~graph.sides[order], kind="stable")]
+    return _permuted(graph, order)
+
+
+def by_side(graph: Graph) -> ReorderedGraph:
+    """Put the nodes of the first side of a bipartite graph first; within a side they keep their order."""
+    if graph.sides is None:
+        return ReorderedGraph(graph)
+    return _permuted(graph, np.argsort(~graph.sides, kind="stable"))
+
+
+def _permuted(graph: Graph, order: NDArray[np.int64]) -> ReorderedGraph:
     inverse = np.empty_like(order)
     inverse[order] = np.arange(len(order))
     return ReorderedGraph(graph.permuted(order), order, inverse)

@@ -8,6 +8,7 @@ from boostne.graph import Graph
 from boostne.interop import Columns, EdgeOptions, Weight, as_graph, choose_columns
 from boostne.io.files import open_seekable
 from boostne.io.reading_budget import ReadingBudget
+from boostne.sides import COLUMNS
 
 _TEXT_OFFSETS = 16  # bytes per value of a column of text
 
@@ -18,6 +19,7 @@ def read_edge_table(
     source: str | None,
     target: str | None,
     weight: Weight,
+    bipartite: bool | None,
     budget: ReadingBudget,
     **options: Unpack[EdgeOptions],
 ) -> Graph:
@@ -33,7 +35,8 @@ def read_edge_table(
         file = ParquetFile(stream, read_dictionary=[name for name in names if _is_text(schema.field(name).type)])
         table = _read_columns(file, names, budget, weighted=columns.weight is not None)
     chosen: Weight = False if columns.weight is None else columns.weight
-    return as_graph(table, source=columns.source, target=columns.target, weight=chosen, **options)
+    ends = {"source": columns.source, "target": columns.target}
+    return as_graph(table, weight=chosen, sides=COLUMNS if bipartite else None, **ends, **options)
 
 
 def _check_types(schema: Any, columns: Columns) -> None:

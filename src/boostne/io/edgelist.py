@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from boostne.edges import find_invalid_weight
 from boostne.errors import FileFormatError, ParameterError
-from boostne.graph import Duplicates, Graph, SelfLoops, logger
+from boostne.graph import Duplicates, Graph, SelfLoops
+from boostne.graph_checks import logger
 from boostne.interop import choose_columns
 from boostne.io.delimited_text import PYTHON_BLOCK, TextBlock, TextFile, count_lines, has_header, read_text
 from boostne.io.reading_budget import ReadingBudget
 from boostne.io.text_ids import TextIdColumns
+from boostne.sides import COLUMNS
 
 # Name of a column, or its position, starting at 0.
 Column = str | int
@@ -43,6 +45,7 @@ def read_edgelist(
     source: Column | None,
     target: Column | None,
     weight: Column | Literal[False] | None,
+    bipartite: bool | None,
     duplicates: Duplicates,
     self_loops: SelfLoops,
     budget: ReadingBudget,
@@ -57,7 +60,16 @@ def read_edgelist(
     if not len(u):
         raise FileFormatError(f"{path}: a header without edges")
     budget.check_edges(len(u), len(ids), weighted=weights is not None)
-    return Graph.from_indices(ids, u, v, weights, directed=bool(directed), duplicates=duplicates, self_loops=self_loops)
+    return Graph.from_indices(
+        ids,
+        u,
+        v,
+        weights,
+        directed=bool(directed),
+        duplicates=duplicates,
+        self_loops=self_loops,
+        sides=COLUMNS if bipartite else None,
+    )
 
 
 def read_adjlist(

@@ -13,7 +13,7 @@ from boostne.io.matrix_files import read_mat, read_mtx, read_scipy_npz
 from boostne.io.reading_budget import ReadingBudget
 from boostne.validation import check_choice
 
-_EDGELIST = FileFormat(read_edgelist, ("delimiter", "comments", "header", "source", "target", "weight"))
+_EDGELIST = FileFormat(read_edgelist, ("delimiter", "comments", "header", "source", "target", "weight", "bipartite"))
 _FORMATS: dict[str, FileFormat[Graph]] = {
     "edgelist": _EDGELIST,
     "csv": _EDGELIST,
@@ -21,7 +21,7 @@ _FORMATS: dict[str, FileFormat[Graph]] = {
     "mtx": FileFormat(read_mtx, ()),
     "mat": FileFormat(read_mat, ("variable",)),
     "npz": FileFormat(read_scipy_npz, ()),
-    "parquet": FileFormat(read_edge_table, ("source", "target", "weight")),
+    "parquet": FileFormat(read_edge_table, ("source", "target", "weight", "bipartite")),
     "graphml": FileFormat(read_graphml, ("weight",)),
     "gml": FileFormat(read_gml, ("weight",)),
 }
@@ -42,6 +42,7 @@ def read_graph(
     variable: str | None = None,
     duplicates: Duplicates = "once",
     self_loops: SelfLoops = "drop",
+    bipartite: bool = False,
     memory_limit: Any = None,
 ) -> Graph:
     r"""Read a graph from a file.
@@ -77,6 +78,9 @@ def read_graph(
         with its largest weight; ``"sum"`` adds the weights.
     self_loops
         ``"drop"`` removes self-loops, but not their nodes, and logs their number; ``"keep"`` keeps them.
+    bipartite
+        For edge lists and tables: the sources are one side of a bipartite graph and the targets the other; an id in
+        both columns is an error. See :class:`~boostne.Graph`.
     memory_limit
         Upper bound on the memory of the process, such as ``"2GB"``; by default 80 % of the available memory.
 
@@ -113,6 +117,7 @@ def read_graph(
         "target": target,
         "weight": weight,
         "variable": variable,
+        "bipartite": bipartite or None,
     }
     return _FORMATS[name].read(
         path,

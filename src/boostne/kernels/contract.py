@@ -100,13 +100,22 @@ class Kernels(ABC):
 
     @abstractmethod
     def push_rows(
-        self, graph: PushGraph, *, factor: float, epsilon: float, window: int, cap: int, rows: range
+        self,
+        graph: PushGraph,
+        *,
+        factor: float,
+        epsilon: float,
+        window: int,
+        cap: int,
+        rows: range,
+        first_column: int = 0,
     ) -> PushedRows:
         """Rows of ``log max(factor (S + S^2 + … + S^window)_{ik} / d_k, 1)`` by forward push.
 
         In a directed graph, d_k is not the degree but the visits of node k; see :class:`PushGraph`. A unit of mass
         starts at node i and takes ``window`` steps. Mass below ``epsilon d_k`` at a node k other than the start is
-        dropped. Each row keeps its ``cap`` largest entries; ties go to the lower column.
+        dropped. Each row keeps its ``cap`` largest entries; ties go to the lower column. Columns before
+        ``first_column`` are left out, which does not count as dropped.
         Returns the number of entries of each row, their columns (ascending within a row), their values, and the
         fraction of each row's mass that was dropped, by epsilon (weighted by the steps it had left) and by the cap.
         """

@@ -15,6 +15,7 @@ from boostne.budget import Workload
 from boostne.edges import checked_matrix
 from boostne.errors import GraphError, ParameterError
 from boostne.graph import Graph
+from boostne.matrices.block import between_sides
 from boostne.matrices.source import CSRSource, MatrixSource
 from boostne.memory import MemoryBudget
 from boostne.node_ids import format_ids
@@ -45,20 +46,22 @@ ROUNDING = 8.0
 class RowSample:
     """Some rows of X, and the estimated seconds to build all of them.
 
-    ``growth`` is the number of entries of X relative to what the rows suggest, and ``build_bytes`` the memory held
-    beside X while it is built.
+    ``growth`` is the number of entries of X relative to what the rows suggest, ``build_bytes`` the memory held beside X
+    while it is built, and ``n_rows`` the number of rows of X, by default that of its columns.
     """
 
     rows: sparse.csr_array
     seconds: float
     growth: float = 1.0
     build_bytes: int = 0
+    n_rows: int | None = None
 
     @property
     def n_entries(self) -> int:
         """Estimated entries of X."""
-        n_rows, n_columns = self.rows.shape
-        return int(min(self.growth * self.rows.nnz / (n_rows * n_columns), 1.0) * n_columns**2)
+        n_sampled, n_columns = self.rows.shape
+        density = min(self.growth * self.rows.nnz / (n_sampled * n_columns), 1.0)
+        return int(density * (self.n_rows or n_columns) * n_columns)
 
 
 class ConnectivityMatrix(BaseEstimator, ABC):  # type: ignore[misc]
@@ -114,7 +117,8 @@ class ConnectivityMatrix(BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         graph : Graph
-            Undirected unless ``directed`` is True.
+            Undirected unless ``directed`` is True. If it has sides, the nodes of the first come first, and X has the
+            rows of these and the columns of the others.
         form : MatrixForm
             As :meth:`plan` chose it; matrices with a single form ignore it.
         dtype : numpy dtype
@@ -126,11 +130,11 @@ class ConnectivityMatrix(BaseEstimator, ABC):  # type: ignore[misc]
         """
         if self.scale_invariant:
             graph, _ = graph.rescaled()
-        return self._source(graph, form, np.dtype(dtype), seed, threads)
+        return between_sides(self._source(graph, form, np.dtype(dtype), seed, threads), graph)
 
     @abstractmethod
     def _source(self, graph: Graph, form: MatrixForm, dtype: Any, seed: int, threads: int) -> MatrixSource:
-        """Return the rows; see :meth:`source`."""
+        """Return the rows of all nodes; see :meth:`source`."""
 
     def check_norm(self, n_entries: int, norm2: float, graph: Graph, dtype: Any) -> None:
         """Raise GraphError if X is zero, up to rounding, or its squared norm is out of the range of factorizations."""
@@ -170,7 +174,7 @@ class ConnectivityMatrix(BaseEstimator, ABC):  # type: ignore[misc]
         """Build some rows of X, or all of them where they cannot be built one by one, and measure the time."""
         begin = time.perf_counter()
         X, _ = self.source(graph, form, dtype=work.dtype, seed=0, threads=work.threads).build()
-        return RowSample(X, time.perf_counter() - begin)
+        return RowSample(X, time.perf_counter() - begin, n_rows=X.shape[0])
 
 
 class SparseMatrix(ConnectivityMatrix):
@@ -235,7 +239,7 @@ def sample_rows(
     counts, columns, values = (np.concatenate([block[i] for block in found]) for i in range(3))
     pointers: NDArray[np.int64] = np.concatenate([[0], np.cumsum(counts)])
     rows = sparse.csr_array((values, columns, pointers), shape=(len(counts), source.shape[1]))
-    return RowSample(rows, seconds * n / len(counts), growth, build_bytes)
+    return RowSample(rows, seconds * n / len(counts), growth, build_bytes, n)
 
 
 def matrix_sha256(matrix: Any) -> str:

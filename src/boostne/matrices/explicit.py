@@ -27,6 +27,15 @@ class ExplicitMatrix(SparseMatrix):
     def __init__(self, matrix: Any) -> None:
         self.matrix = matrix
 
+    def for_graph(self, graph: Graph) -> "ExplicitMatrix":
+        """Return this matrix; raise ParameterError if its order and that of the two sides of a graph can differ."""
+        if graph.sides is not None and not callable(self.matrix):
+            raise ParameterError(
+                "connectivity cannot be a matrix if the graph has sides, whose nodes are reordered; pass a function "
+                "from a graph to its matrix, or call with_sides(None) on the graph"
+            )
+        return self
+
     def build(self, graph: Graph) -> Any:
         found = self.matrix(graph) if callable(self.matrix) else self.matrix
         if not sparse.issparse(found):

@@ -68,6 +68,8 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
     dtype: Any
     threads: int | None = None  # of the methods that have this parameter
 
+    # Whether the two sides of a bipartite graph get vectors of their own; otherwise all nodes are treated alike.
+    _uses_sides: ClassVar[bool] = False
     # Parameters that affect how a fit runs but not its result.
     _execution_parameters: ClassVar[tuple[str, ...]] = ("threads",)
 
@@ -165,6 +167,8 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
             X = check_array(X, accept_sparse=True, ensure_min_samples=2, input_name="X", estimator=self)
             check_non_negative(X, name)
         graph = as_graph(X)
+        if graph.sides is not None and not self._uses_sides:
+            graph = graph.with_sides(None)
         if graph.directed and not self.capabilities.direction:
             raise GraphError(
                 f"{name} embeds undirected graphs and this graph is directed; call to_undirected() on it, "

@@ -13,6 +13,7 @@ from boostne.factorization.job import ENGINES
 from boostne.graph import Graph
 from boostne.io.parts import parts_folder
 from boostne.matrices import ConnectivityMatrix, DeepWalkMatrix
+from boostne.models import bipartite
 from boostne.models.base import Capabilities
 from boostne.models.fitted_graph import FittedGraph
 from boostne.models.folding import PROPAGATION_STEPS
@@ -96,9 +97,14 @@ class BoostNE(InductiveEmbedder):
     engine_ : str
         The engine that ran: "local", "cuda" or "dask".
     embedding_ : Embedding
-        Vectors (n, d) with the ids of their nodes; row i belongs to ``embedding_.nodes[i]``.
+        Vectors (n, d) with the ids of their nodes; row i belongs to ``embedding_.nodes[i]``. For a bipartite
+        graph, those of the first side.
     targets_ : Embedding or None
-        For a directed graph the vectors of nodes as targets, which are ``embedding_.targets``; else None.
+        ``embedding_.targets``: for a directed graph the vectors of nodes as targets, for a bipartite graph those of the
+        second side; else None. The product of a vector with that of a target is the score of an edge; see
+        :meth:`recommend`.
+    known_ : csr_array of bool
+        Only for a bipartite graph: where its edges are, the first side in rows and the second in columns.
     context_ : ndarray of shape (n, d)
         ``[V_1^T … V_k^T]``: the vectors of nodes as context, while ``embedding_`` has them as centers.
     settings_ : dict
@@ -145,6 +151,7 @@ class BoostNE(InductiveEmbedder):
     ['a', 'b', 'c', 'd']
     """
 
+    _uses_sides = True
     capabilities = Capabilities(
         weights=True,
         direction=True,
@@ -231,10 +238,10 @@ class BoostNE(InductiveEmbedder):
         from boostne.factorization.dask.factor_store import FileFactorStore
 
         graph = self._check_graph(X)
-        if graph.directed:
+        if graph.directed or graph.sides is not None:
             raise GraphError(
-                "the workers write one vector per node, and nodes of a directed graph have two, as sources and as "
-                "targets: use fit(), or call to_undirected() on the graph"
+                "the workers write one vector per node, and a directed or bipartite graph has vectors of sources and "
+                "of targets: use fit(), or call to_undirected() or with_sides(None) on the graph"
             )
         matrix = self._check_parameters(graph)
         reordered = self._reorder(graph, matrix, progress)
@@ -252,32 +259,49 @@ class BoostNE(InductiveEmbedder):
 
     def _fit(self, graph: Graph, progress: ProgressCallback) -> tuple[NDArray[Any], NDArray[np.int64]]:
         vectors, levels = super()._fit(graph, progress)
-        auto = DIRECTED_NEIGHBOR_WEIGHT if graph.directed else NEIGHBOR_WEIGHTS[self.approximation_]
-        propagation = auto if self.propagation == "auto" else self.propagation
-        length = VECTOR_LENGTH if self.vector_length == "auto" else self.vector_length
-        self.settings_ |= {"propagation": propagation, "vector_length": length}
         self.fitted_graph_ = FittedGraph.of(graph)
-        if propagation:
+        self.settings_ |= self._refinement(graph)
+        weight, length = self.settings_["propagation"], self.settings_["vector_length"]
+        if weight:
             progress(Progress("propagation", 0.0))
-        if graph.directed:
-            self.scale_ = None  # vectors are refined together with those of the targets
-            return vectors, levels
-        if propagation:
-            propagate_in_place(graph, vectors, propagation, PROPAGATION_STEPS[self.approximation_], self.threads)
-        self.scale_ = rescale_in_place(vectors, length) if length else None
+        self.scale_ = None
+        if not graph.directed and graph.sides is None:  # else vectors are refined together with those of the targets
+            if weight:
+                propagate_in_place(graph, vectors, weight, PROPAGATION_STEPS[self.approximation_], self.threads)
+            self.scale_ = rescale_in_place(vectors, length) if length else None
         return vectors, levels
 
+    def _refinement(self, graph: Graph) -> dict[str, float]:
+        """Return the weight of the neighbors and the length of the vectors, chosen if they are "auto"."""
+        if graph.sides is not None:
+            # Lengths stay as they are: the score of an edge is the product of its two vectors.
+            weight, length = bipartite.NEIGHBOR_WEIGHT, 0.0
+        else:
+            weight = DIRECTED_NEIGHBOR_WEIGHT if graph.directed else NEIGHBOR_WEIGHTS[self.approximation_]
+            length = VECTOR_LENGTH
+        return {
+            "propagation": weight if self.propagation == "auto" else self.propagation,
+            "vector_length": length if self.vector_length == "auto" else self.vector_length,
+        }
+
     def _as_embedding(self, graph: Graph, vectors: NDArray[Any], levels: NDArray[np.int64]) -> Embedding:
-        """Return the vectors, those of a directed graph refined and with target vectors."""
-        if not graph.directed:
+        """Return the vectors; those of a directed or bipartite graph are refined, and have target vectors."""
+        self.__dict__.pop("known_", None)  # of an earlier fit
+        if not graph.directed and graph.sides is None:
             return super()._as_embedding(graph, vectors, levels)
         targets, weight, length = self.context_.copy(), self.settings_["propagation"], self.settings_["vector_length"]
-        if weight:
+        sources_at, targets_at = graph.nodes, graph.nodes
+        if graph.sides is not None:
+            sources_at, targets_at = graph.nodes[graph.sides], graph.nodes[~graph.sides]
+            self.known_ = bipartite.edges_between(graph, graph.sides)
+            if weight:
+                bipartite.propagate_sides(graph, graph.sides, vectors, targets, weight, self.threads)
+        elif weight:
             propagate_directed(graph, vectors, targets, weight, self.threads)
         if length:
             scale_in_place(vectors, length)
             scale_in_place(targets, length)
-        return Embedding(graph.nodes, vectors, levels, targets=Embedding(graph.nodes, targets, levels))
+        return Embedding(sources_at, vectors, levels, targets=Embedding(targets_at, targets, levels))
 
     def _check_parameters(self, graph: Graph) -> ConnectivityMatrix:
         self._check_engine()

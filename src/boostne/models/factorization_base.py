@@ -17,7 +17,7 @@ from boostne.factorization.checkpoint import Checkpoint, CheckpointFolder
 from boostne.factorization.engine import Engine
 from boostne.factorization.estimate import estimate
 from boostne.factorization.job import Job, loaded_engine
-from boostne.factorization.ordering import Positions, ReorderedGraph, reorder
+from boostne.factorization.ordering import ReorderedGraph, by_side, reorder
 from boostne.graph import Graph
 from boostne.kernels import available_threads
 from boostne.matrices import ConnectivityMatrix, MatrixForm, as_connectivity
@@ -54,7 +54,7 @@ class FactorizationEmbedder(NodeEmbedder):
         """Return the connectivity matrix of a graph, as :meth:`fit` would factorize it."""
         graph = self._check_graph(X)
         matrix = self._check_parameters(graph)
-        job = self._job(ReorderedGraph(graph), matrix, seed_from(self.random_state), progress=progress)
+        job = self._job(by_side(graph), matrix, seed_from(self.random_state), progress=progress)
         form, connectivity, self.dropped_mass_ = job.build()
         self._store_form(matrix, form)
         return connectivity
@@ -90,18 +90,19 @@ class FactorizationEmbedder(NodeEmbedder):
         checkpoint = self._open_checkpoint(graph, seed)
         reordered = self._reorder(graph, matrix, progress)
         job = self._job(reordered, matrix, seed, checkpoint, progress)
-        recall = lambda level: self._recall(reordered.order, level)  # noqa: E731
+        recall = lambda level: self._recall(reordered, level)  # noqa: E731
         with loaded_engine(self.engine, job, recall, self.threads) as (engine, form):  # plan and load
-            self._store_start(engine, matrix, form, reordered.inverse)
-            vectors = np.empty((graph.n_nodes, self.dimensions), self.dtype)
-            self.context_ = np.empty_like(vectors)
+            self._store_start(engine, matrix, form, reordered)
+            n_rows, n_columns = job.work.shape
+            vectors, self.context_ = (np.empty((n, self.dimensions), self.dtype) for n in job.work.shape)
             self.levels_: list[NDArray[Any]] = []
-            shape = (graph.n_nodes, job.work.components)
-            finished = checkpoint.levels(self.levels, shape, self.dtype) if checkpoint is not None else []
+            finished = []
+            if checkpoint is not None:
+                finished = checkpoint.levels(self.levels, (n_rows, job.work.components), self.dtype, n_columns)
             for i, level in enumerate(self._boost(engine, job, finished)):  # boost, and store each level
                 if checkpoint is not None and i >= len(finished):
                     checkpoint.save_level(i + 1, level)
-                self._store_factors(level, reordered.inverse, vectors)
+                self._store_factors(level, reordered, vectors)
                 self._store_history(level)
         return vectors, np.full(self.levels, job.work.components)
 
@@ -111,20 +112,21 @@ class FactorizationEmbedder(NodeEmbedder):
         settings = LevelSettings(width, self.tol, self.max_iter)
         draw = self._start or random_start(job.seed, n, width, engine.dtype)
         # Drawn in the order of the original nodes, so that reordering does not change the result.
-        initial_v = lambda level: draw(level)[job.reordered.order]  # noqa: E731
+        initial_v = lambda level: draw(level)[job.reordered.columns.order]  # noqa: E731
         return boost(engine, settings, self.levels, initial_v, self._on_pass(n, job.progress), finished)
 
-    def _recall(self, order: Positions, level: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return U and V of a stored level, in the order of the engine's rows."""
+    def _recall(self, reordered: ReorderedGraph, level: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return U and V of a stored level, in the order of the engine's rows and columns."""
         width = self.levels_[level].shape[1]
-        return self.levels_[level][order], self.context_[order, level * width : (level + 1) * width]
+        columns = slice(level * width, (level + 1) * width)
+        return self.levels_[level][reordered.rows.order], self.context_[reordered.columns.order, columns]
 
     def _store_start(
-        self, engine: Engine, matrix: ConnectivityMatrix, form: MatrixForm, inverse: Positions | None = None
+        self, engine: Engine, matrix: ConnectivityMatrix, form: MatrixForm, reordered: ReorderedGraph | None = None
     ) -> None:
         self._store_form(matrix, form)
         dropped = engine.dropped_mass
-        self.dropped_mass_ = None if dropped is None or inverse is None else dropped[inverse]
+        self.dropped_mass_ = None if dropped is None or reordered is None else dropped[reordered.rows.inverse]
         self.engine_ = engine.name
         self.objective_: list[NDArray[np.float64]] = []
         self.n_iter_ = np.zeros(0, np.int64)
@@ -141,11 +143,12 @@ class FactorizationEmbedder(NodeEmbedder):
             "approximation": form.name,
         }
 
-    def _store_factors(self, level: Level, inverse: Positions, vectors: NDArray[Any]) -> None:
+    def _store_factors(self, level: Level, reordered: ReorderedGraph, vectors: NDArray[Any]) -> None:
         width = level.U.shape[1]
         first = len(self.levels_) * width
         columns = slice(first, first + width)
-        vectors[:, columns], self.context_[:, columns] = level.U[inverse], level.V[inverse]
+        vectors[:, columns] = level.U[reordered.rows.inverse]
+        self.context_[:, columns] = level.V[reordered.columns.inverse]
         self.levels_.append(vectors[:, columns])
 
     def _store_history(self, level: Level) -> None:
@@ -187,10 +190,11 @@ class FactorizationEmbedder(NodeEmbedder):
                 f"dimensions={self.dimensions} and levels={self.levels}"
             )
         width = self.dimensions // self.levels
-        if graph.n_nodes < width:
+        n_nodes, of = min(self._workload(graph).shape), "graph" if graph.sides is None else "smaller side"
+        if n_nodes < width:
             raise ParameterError(
                 f"the width of a level is {width} (dimensions={self.dimensions} over levels={self.levels}) but the "
-                f"graph has only {graph.n_nodes} nodes; lower dimensions or raise levels"
+                f"{of} has only {n_nodes} nodes; lower dimensions or raise levels"
             )
 
     def _open_checkpoint(self, graph: Graph, seed: int) -> CheckpointFolder | None:
@@ -224,4 +228,5 @@ class FactorizationEmbedder(NodeEmbedder):
             max_iter=self.max_iter,
             dtype=np.dtype(self.dtype),
             threads=affordable_threads(self.threads or available_threads()),
+            n_rows=None if graph.sides is None else int(np.count_nonzero(graph.sides)),
         )

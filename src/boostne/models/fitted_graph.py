@@ -10,6 +10,7 @@ from scipy import sparse
 
 from boostne.errors import GraphError
 from boostne.graph import Graph
+from boostne.sides import Sides
 
 SKETCH_WIDTH = 4
 _BLOCK_ENTRIES = 1 << 22
@@ -31,6 +32,8 @@ class FittedGraph:
         Sums of the weights of the edges of each node with random signs, one per neighbor.
     staleness : ndarray of float32
         Share of the walks of each node that lead through edges that changed since its vector was computed.
+    sides : ndarray of bool, optional
+        Marks the nodes of the first side of a bipartite graph.
     """
 
     fingerprint: str
@@ -40,6 +43,7 @@ class FittedGraph:
     neighborhoods: NDArray[np.uint64]
     sketches: NDArray[np.float64]
     staleness: NDArray[np.float32]
+    sides: Sides | None = None
 
     @classmethod
     def of(cls, graph: Graph) -> "FittedGraph":
@@ -53,6 +57,7 @@ class FittedGraph:
             neighborhoods=_neighborhood_digests(graph, of_node),
             sketches=_sketches(graph, of_node),
             staleness=np.zeros(graph.n_nodes, np.float32),
+            sides=graph.sides,
         )
 
     def check_kind(self, graph: Graph) -> None:

@@ -6,11 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn import get_config
 from sklearn.utils import TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
 from boostne.embedding import Embedding
+from boostne.errors import GraphError
 from boostne.graph import Graph
 from boostne.interop import as_graph
 from boostne.matrices import ConnectivityMatrix, MatrixForm
@@ -18,6 +20,7 @@ from boostne.models.factorization_base import FactorizationEmbedder
 from boostne.models.fitted_graph import FittedGraph
 from boostne.models.folding import connectivity_of, find_known_nodes, fold_nodes
 from boostne.models.model_files import load_model, save_model
+from boostne.models.recommendation import recommend_nodes
 from boostne.models.updating import UpdateReport, update_model
 from boostne.progress import ProgressCallback, silent
 from boostne.validation import check_choice
@@ -37,6 +40,10 @@ class InductiveEmbedder(FactorizationEmbedder):
         vectors were not rescaled.
     fitted_graph_ : FittedGraph
         Facts about the graph.
+    targets_ : Embedding
+        Of a bipartite graph: vectors of the nodes of the second side.
+    known_ : csr_array
+        Of a bipartite graph: where its edges are, the first side in rows and the second in columns.
     """
 
     context_: NDArray[Any]
@@ -48,6 +55,8 @@ class InductiveEmbedder(FactorizationEmbedder):
     scale_: float | None
     fitted_graph_: FittedGraph
     graph_: Graph
+    targets_: Embedding
+    known_: sparse.csr_array
 
     def fit_transform(self, X: Any, y: object = None, *, progress: ProgressCallback = silent) -> Any:
         """Embed the nodes of a graph and return their vectors as :meth:`transform` would."""
@@ -142,6 +151,43 @@ class InductiveEmbedder(FactorizationEmbedder):
             setattr(self, name, value)
         return report
 
+    def recommend(self, nodes: Any, n: int = 10, *, exclude_known: bool = True) -> Any:
+        """Return the nodes of the other side with the highest scores, for instance items for a user.
+
+        The score of a node is the product of both vectors, ``Σ_i U_i V_i`` over all levels, from ``embedding_`` and
+        ``targets_``. Nodes with a score of 0 are left out.
+
+        Parameters
+        ----------
+        nodes : node id, or list or array of ids
+            Nodes of one side of the graph, either the first or the second.
+        n : int, default=10
+            Number of nodes to return; fewer if fewer have a score.
+        exclude_known : bool, default=True
+            Whether to leave out the neighbors in the graph.
+
+        Returns
+        -------
+        list of (id, score)
+            Best first; for a list or array of ids, one such list for each.
+
+        Examples
+        --------
+        >>> from boostne import BoostNE, as_graph
+        >>> baskets = {"ann": "tea milk cake", "bob": "tea milk", "eve": "rice beans", "kim": "rice"}
+        >>> edges = [(user, item) for user, items in baskets.items() for item in items.split()]
+        >>> model = BoostNE(dimensions=2, levels=1).fit(as_graph(edges, sides="columns"))
+        >>> [item for item, _ in model.recommend("bob")], [item for item, _ in model.recommend("kim")]
+        (['cake'], ['beans'])
+        """
+        check_is_fitted(self, "embedding_")
+        if self.targets_ is None:
+            raise GraphError(
+                "the model has no vectors to recommend from: fit a bipartite graph, as with as_graph(edges, "
+                "sides='columns') or read_graph(path, bipartite=True)"
+            )
+        return recommend_nodes(self, nodes, n, exclude_known=exclude_known)
+
     def save(self, path: str | Path, *, graph: Any = None) -> None:
         """Write the fitted model to a file, which :meth:`load` reads.
 
@@ -225,4 +271,6 @@ class InductiveEmbedder(FactorizationEmbedder):
 
     def _check_enlarged(self, X: Any) -> Graph:
         check_is_fitted(self, "embedding_")
+        if hasattr(self, "known_"):
+            raise GraphError("new nodes cannot be added to a model of a bipartite graph: fit the whole graph again")
         return self._as_graph(X)

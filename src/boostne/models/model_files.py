@@ -20,9 +20,11 @@ from boostne.io.embedding_arrays import embedding_arrays, embedding_from_arrays
 from boostne.io.numpy_files import ArrayArchive, open_archive
 from boostne.matrices import MATRICES, ConnectivityMatrix, ExplicitMatrix
 from boostne.models.base import to_json
+from boostne.models.bipartite_files import bipartite_arrays, merged_nodes, restore_known, restore_sides
 from boostne.models.fitted_graph import SKETCH_WIDTH, FittedGraph
 from boostne.models.folding import PROPAGATION_STEPS
 from boostne.propagation import check_weight
+from boostne.sides import Sides
 from boostne.validation import check_choice, check_integer, check_number
 from boostne.version import installed_version
 
@@ -51,6 +53,7 @@ def save_model(model: "InductiveEmbedder", path: str | Path, graph: Graph | None
     arrays = embedding_arrays(model.embedding_)
     arrays |= {name.removesuffix("_"): getattr(model, name) for name in ARRAYS}
     arrays |= {name: getattr(model.fitted_graph_, name) for name in NODE_ARRAYS}
+    arrays |= bipartite_arrays(model)
     if model.dropped_mass_ is not None:
         arrays["dropped_mass"] = model.dropped_mass_
     arrays |= {f"objective{i}": values for i, values in enumerate(model.objective_, 1)}
@@ -134,9 +137,10 @@ def _restore(cls: type[Model], header: dict[str, Any], arrays: dict[str, NDArray
     parameters = header["parameters"]
     model = cls(**parameters | {"connectivity": _as_matrix(parameters["connectivity"])})
     embedding = embedding_from_arrays(arrays)
-    _check_arrays(embedding, model.levels, arrays)
+    sides = restore_sides(arrays, embedding)
+    _check_arrays(embedding, sides, model.levels, arrays)
     _check_facts(header["fitted"])
-    model.embedding_, model.n_features_in_ = embedding, len(embedding)
+    model.embedding_, model.n_features_in_ = embedding, len(embedding if sides is None else sides)
     for name in ARRAYS:
         setattr(model, name, arrays[name.removesuffix("_")])
     for name in FACTS:
@@ -148,17 +152,22 @@ def _restore(cls: type[Model], header: dict[str, Any], arrays: dict[str, NDArray
     model.dropped_mass_ = arrays.get("dropped_mass")
     model.objective_ = [arrays[f"objective{i}"] for i in range(1, model.levels + 1)]
     model.levels_ = np.split(embedding.vectors, np.cumsum(embedding.levels)[:-1], axis=1)
-    model.fitted_graph_ = FittedGraph(**header["graph"] | {name: arrays[name] for name in NODE_ARRAYS})
+    facts = header["graph"] | {name: arrays[name] for name in NODE_ARRAYS}
+    model.fitted_graph_ = FittedGraph(**facts, sides=sides)
+    if sides is not None:
+        model.known_ = restore_known(arrays, sides)
     if GRAPH_ARRAYS[0] in arrays:
-        model.graph_ = _restore_graph(embedding, model.fitted_graph_, arrays)
+        nodes = embedding.nodes if sides is None else merged_nodes(embedding, sides)
+        model.graph_ = _restore_graph(nodes, model.fitted_graph_, arrays)
     return model
 
 
-def _check_arrays(embedding: Embedding, levels: Any, arrays: dict[str, NDArray[Any]]) -> None:
+def _check_arrays(embedding: Embedding, sides: Sides | None, levels: Any, arrays: dict[str, NDArray[Any]]) -> None:
     """Raise ParameterError unless the arrays belong together."""
     shape, dtype = embedding.vectors.shape, embedding.vectors.dtype
-    per_node = {name: (shape[:1] + more, np.dtype(one)) for name, (one, more) in NODE_ARRAYS.items()}
-    for name, expected in {"context": (shape, dtype), **per_node}.items():
+    n_nodes, n_context = len(embedding if sides is None else sides), len(embedding.targets or embedding)
+    per_node = {name: ((n_nodes, *more), np.dtype(one)) for name, (one, more) in NODE_ARRAYS.items()}
+    for name, expected in {"context": ((n_context, shape[1]), dtype), **per_node}.items():
         found = arrays[name].shape, arrays[name].dtype
         if found != expected:
             raise ParameterError(f"the array {name!r} has shape {found[0]} of {found[1]}, expected {expected}")
@@ -182,10 +191,10 @@ def _check_facts(facts: dict[str, Any]) -> None:
         check_integer("max_per_row_", facts["max_per_row_"], 1)
 
 
-def _restore_graph(embedding: Embedding, fitted: FittedGraph, arrays: dict[str, NDArray[Any]]) -> Graph:
+def _restore_graph(nodes: NDArray[Any], fitted: FittedGraph, arrays: dict[str, NDArray[Any]]) -> Graph:
     indptr, indices, data = (arrays[name] for name in GRAPH_ARRAYS)
-    n = len(embedding)
-    graph = Graph(sparse.csr_array((data, indices, indptr), shape=(n, n)), embedding.nodes, directed=fitted.directed)
+    matrix = sparse.csr_array((data, indices, indptr), shape=(len(nodes),) * 2)
+    graph = Graph(matrix, nodes, directed=fitted.directed, sides=fitted.sides)
     if graph.fingerprint() != fitted.fingerprint:
         raise ParameterError("its graph does not have the fingerprint of the fitted one")
     return graph

@@ -116,6 +116,8 @@ def tune(
 
 def _check_graph(graph: Any) -> Graph:
     network = as_graph(graph)
+    if network.sides is not None:
+        raise GraphError("tuning scores vectors of all nodes: call with_sides(None) on the bipartite graph")
     if network.directed:
         raise GraphError("tune embeds undirected graphs and this graph is directed; call to_undirected() on it")
     if network.adjacency.nnz == 0:

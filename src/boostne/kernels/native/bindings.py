@@ -150,14 +150,23 @@ class NativeKernels(Kernels):
         return [(indices[i, : counts[i]], values[i, : counts[i]]) for i in range(len(rows))]
 
     def push_rows(
-        self, graph: PushGraph, *, factor: float, epsilon: float, window: int, cap: int, rows: range
+        self,
+        graph: PushGraph,
+        *,
+        factor: float,
+        epsilon: float,
+        window: int,
+        cap: int,
+        rows: range,
+        first_column: int = 0,
     ) -> PushedRows:
         dtype = graph.inverse_degree.dtype
         counts, dropped = np.empty(len(rows), np.int64), np.empty(len(rows))
         columns, values = np.empty(len(rows) * cap, np.int32), np.empty(len(rows) * cap, dtype)
         self._call_typed(
             "push_rows", dtype, rows.start, rows.stop, graph.n, graph.indptr, graph.indices, graph.weights,
-            graph.inverse_degree, graph.target_inverse_degree, graph.directed, factor, epsilon, window, cap, columns,
+            graph.inverse_degree, graph.target_inverse_degree, graph.directed, factor, epsilon, window, cap,
+            first_column, columns,
             values, counts, dropped,
         )  # fmt: skip
         total = int(counts.sum())

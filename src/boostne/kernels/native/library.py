@@ -64,7 +64,7 @@ TYPED = {  # exported with the suffixes f32 and f64, for arrays T of float32 and
     "deflate_column_blocked": f"{COLUMN_BLOCKED} l TTD",
     "walk_columns": f"lll LITT LIT TT i {WALK_OUTPUT}",
     "step_rows": f"lll LITTTT i {WALK_OUTPUT}",
-    "push_rows": "lll LITTT i dd il ITLD",
+    "push_rows": "lll LITTT i dd ill ITLD",
     "product": f"{ROWS} ll DDDD",
 }
 SIGNATURES = {

@@ -29,6 +29,7 @@ template <class T> struct PushGraph {
   T epsilon;  // mass below epsilon times the degree is dropped
   int window;
   int64_t cap;
+  int32_t first_column;  // entries of earlier columns are left out
 };
 
 // In a large graph, every node that a row reaches can be a cache miss. Therefore the state of the reached nodes is
@@ -150,7 +151,7 @@ template <class T, class Table> class Pusher {
     for (int64_t q = 0; q < n_reached_; ++q) {
       Slot<T>& at = slots[reached_[q]];
       found_[found] = {at.node, at.total * at.inverse_degree * graph_.factor, at.total};
-      found += found_[found].value > 1;
+      found += (found_[found].value > 1) & (found_[found].node >= graph_.first_column);
       at = kEmpty<T>;
     }
     table_.shrink_to_fit(n_reached_);
@@ -224,7 +225,8 @@ void push_rows(int threads, int64_t first, int64_t last, const PushGraph<T>& gra
   BOOSTNE_API int boostne_push_rows_##SUFFIX(                                                                       \
       int isa, int threads, int64_t first, int64_t last, int64_t n, const int64_t* indptr, const int32_t* adjacent, \
       const T* weights, const T* inverse_degree, const T* target_inverse_degree, int directed, double factor,       \
-      double epsilon, int window, int64_t cap, int32_t* indices, T* data, int64_t* counts, double* dropped) {       \
+      double epsilon, int window, int64_t cap, int64_t first_column, int32_t* indices, T* data, int64_t* counts,    \
+      double* dropped) {                                                                                            \
     return boostne::guarded([&] {                                                                                   \
       (void)isa; /* not vectorized */                                                                               \
       const auto rows = n * int64_t{sizeof(boostne::Slot<T>)} <= boostne::kDirectBytes                              \
@@ -232,7 +234,7 @@ void push_rows(int threads, int64_t first, int64_t last, const PushGraph<T>& gra
                             : boostne::push_rows<T, boostne::HashTable<T>>;                                         \
       rows(threads, first, last,                                                                                    \
            {n, indptr, adjacent, weights, inverse_degree, target_inverse_degree, directed != 0,                     \
-            static_cast<T>(factor), static_cast<T>(epsilon), window, cap},                                          \
+            static_cast<T>(factor), static_cast<T>(epsilon), window, cap, static_cast<int32_t>(first_column)},      \
            indices, data, counts, dropped);                                                                         \
     });                                                                                                             \
   }

@@ -50,7 +50,9 @@ def step_rows(graph: TransitionGraph, scales: tuple[Array, Array], steps: int, r
     return positive_logarithms(B)
 
 
-def push_rows(graph: PushGraph, *, factor: float, epsilon: float, window: int, cap: int, rows: range) -> PushedRows:
+def push_rows(
+    graph: PushGraph, *, factor: float, epsilon: float, window: int, cap: int, rows: range, first_column: int = 0
+) -> PushedRows:
     """Compute rows of the DeepWalk matrix by forward push."""
     A, inverse_degree, inverse_visits = adjacency(graph), graph.inverse_degree, graph.inverse_visits
     pushed, dropped = [], np.zeros(len(rows))
@@ -65,6 +67,7 @@ def push_rows(graph: PushGraph, *, factor: float, epsilon: float, window: int, c
             mass = A.T @ (inverse_degree * mass)
             total += mass
         entries = total * inverse_visits * inverse_visits.dtype.type(factor)
+        entries[:first_column] = 0
         columns = np.flatnonzero(entries > 1)
         descending = columns[np.argsort(-entries[columns], kind="stable")]
         dropped[r] += total[descending[cap:]].sum(dtype=np.float64)

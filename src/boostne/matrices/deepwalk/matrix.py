@@ -7,11 +7,13 @@ from boostne.errors import ParameterError
 from boostne.graph import Graph
 from boostne.kernels import get_kernels
 from boostne.matrices.base import EXACT, ConnectivityMatrix, MatrixForm, RowSample
+from boostne.matrices.block import first_column
 from boostne.matrices.deepwalk.exact import ExactSource
 from boostne.matrices.deepwalk.plan import DeepWalkPlan
 from boostne.matrices.deepwalk.push import BoundedExactSource, PushSource
 from boostne.matrices.deepwalk.rule import choose_window, prefers_spectral
 from boostne.matrices.deepwalk.spectral import SpectralSource, nonisolated_components
+from boostne.matrices.line import LINEMatrix
 from boostne.matrices.source import MatrixSource
 from boostne.memory import MemoryBudget
 from boostne.validation import check_choice, check_integer, check_number
@@ -29,7 +31,7 @@ class DeepWalkMatrix(ConnectivityMatrix):
     ----------
     window : int, optional
         T, the longest random walk. By default 15 on graphs with a mean degree below 5, 1 on small graphs where walks
-        say little beyond the edges, and 5 on others.
+        say little beyond the edges and on bipartite graphs, and 5 on others.
     negative : float, default=1.0
         b, the number of negative samples; larger values keep fewer entries.
     approximation : {"auto", "exact", "spectral", "push"}, default="auto"
@@ -47,6 +49,12 @@ class DeepWalkMatrix(ConnectivityMatrix):
     max_per_row : int, optional
         For "push": largest number of entries per row. By default 200, more for graphs with fewer than 100,000
         nodes, and fewer if memory is short.
+
+    Notes
+    -----
+    In a graph with sides, X has the rows of the first side and the columns of the second. Only walks of odd length lead
+    from one to the other, so the mean is taken over these: T is replaced by ``2 ⌈T/2⌉``, because half of the volume
+    belongs to each side.
     """
 
     directed = True
@@ -93,6 +101,11 @@ class DeepWalkMatrix(ConnectivityMatrix):
                 "approximation='spectral' needs the eigenpairs of an undirected graph, and this graph is directed: use "
                 "approximation='exact' or 'push', or call to_undirected() on the graph"
             )
+        if graph.sides is not None and self.approximation == "spectral":
+            raise ParameterError(
+                "approximation='spectral' is for graphs without sides; use 'auto', 'exact' or 'push', or call "
+                "with_sides(None) on the graph"
+            )
         if self.window is not None:
             return self
         return DeepWalkMatrix(**{**self.get_params(deep=False), "window": self.window_for(graph)})
@@ -111,6 +124,10 @@ class DeepWalkMatrix(ConnectivityMatrix):
         if self.approximation != "auto" or not prefers_spectral(graph, self.window_for(graph)):
             return False
         return len(nonisolated_components(graph)) < self.eigenpairs < graph.n_nodes
+
+    def is_sparse(self, graph: Graph) -> bool:
+        """Whether X has entries for the edges of the graph only, so that it is built from these."""
+        return graph.sides is not None and self.window_for(graph) == 1
 
     @property
     def requested_form(self) -> MatrixForm | None:
@@ -131,13 +148,19 @@ class DeepWalkMatrix(ConnectivityMatrix):
         return DeepWalkPlan(self.for_graph(graph), graph, work).sample(form)
 
     def _source(self, graph: Graph, form: MatrixForm, dtype: Any, seed: int, threads: int) -> MatrixSource:
-        common: dict[str, Any] = {"window": self.window_for(graph), "negative": self.negative, "dtype": dtype}
+        window, first = self.window_for(graph), first_column(graph)
+        # Of the steps 1 to T, those of odd length lead to the other side, which has half of the volume.
+        negative = self.negative * (2 * ((window + 1) // 2) / window if first else 1)
+        if form.name == "exact" and self.is_sparse(graph):
+            return LINEMatrix(negative=negative).source(graph.with_sides(None), dtype=dtype)
+        common: dict[str, Any] = {"window": window, "negative": negative, "dtype": dtype}
         if form.name == "spectral":
             return SpectralSource(graph, eigenpairs=self.eigenpairs, seed=seed, threads=threads, **common)
         common["kernels"] = get_kernels(threads=threads)
         if form.name == "exact":
             return ExactSource(graph, **common)
         max_per_row = form.max_per_row or graph.n_nodes
-        if not form.epsilon:
-            return BoundedExactSource(graph, max_per_row=max_per_row, **common)
-        return PushSource(graph, epsilon=form.epsilon, max_per_row=max_per_row, **common)
+        common |= {"max_per_row": max_per_row, "first_column": first}
+        return (
+            PushSource(graph, epsilon=form.epsilon, **common) if form.epsilon else BoundedExactSource(graph, **common)
+        )

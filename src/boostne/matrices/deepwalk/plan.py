@@ -64,7 +64,7 @@ class DeepWalkPlan:
 
     def _automatic(self, budget: MemoryBudget) -> MatrixForm:
         """Return the form for "auto", which weighs time and memory."""
-        if self._work.n_nodes > LARGE:
+        if self._work.n_nodes > LARGE and not self._matrix.is_sparse(self._graph):
             return self._pruned(budget)
         preferred = MatrixForm("spectral") if self._matrix.prefers_spectral(self._graph) else EXACT
         if self._surely_fits(preferred, budget):
@@ -83,7 +83,8 @@ class DeepWalkPlan:
 
     def _surely_fits(self, form: MatrixForm, budget: MemoryBudget) -> bool:
         """Whether even a full X fits, so that a sample would cost more time than it saves."""
-        return budget.fits(self._work.peak_bytes(self._work.n_nodes**2, self._build_bytes(form)))
+        n_rows, n_columns = self._work.shape
+        return budget.fits(self._work.peak_bytes(n_rows * n_columns, self._build_bytes(form)))
 
     def sample(self, form: MatrixForm) -> RowSample:
         """Build some rows of X; for "spectral" those of the exact X, scaled by the largest growth observed."""
@@ -97,19 +98,20 @@ class DeepWalkPlan:
         """Choose ε and the entries per row, unless the user did."""
         matrix, work = self._matrix, self._work
         n = work.n_nodes
-        wanted = matrix.max_per_row or max(TYPICAL_PER_ROW, TYPICAL_ENTRIES // n)
+        n_rows, n_columns = work.shape
+        wanted = matrix.max_per_row or max(TYPICAL_PER_ROW, TYPICAL_ENTRIES // n_rows)
         # None if it is to be derived from the entries per row. On small graphs nothing is pruned on the way: exact
         # rows take no longer to build, and are bounded afterwards.
         epsilon = matrix.epsilon if matrix.epsilon is not None or n > LARGE else 0.0
-        least = min(matrix.max_per_row or MIN_PER_ROW, n)
+        least = min(matrix.max_per_row or MIN_PER_ROW, n_columns)
         budget.check(
-            work.peak_bytes(least * n, self._build_bytes(MatrixForm("push", epsilon, least))),
+            work.peak_bytes(least * n_rows, self._build_bytes(MatrixForm("push", epsilon, least))),
             f"embedding {n:,} nodes, with X pruned to {least} entries per row,",
             "Or lower dimensions"
             + (", or max_per_row." if matrix.max_per_row else ".")
             + ("" if work.dtype == np.float32 else " dtype='float32' halves it."),
         )
-        per_row = min(wanted, n)
+        per_row = min(wanted, n_columns)
         if matrix.max_per_row is None and budget.size is not None:
             per_row = self._entries_that_fit(epsilon, least, per_row, budget.size)
         if epsilon is None:
@@ -122,7 +124,7 @@ class DeepWalkPlan:
         # The memory beside X depends slightly on the answer, so the first round is optimistic.
         for _ in range(2):
             most = self._work.max_entries(size, self._build_bytes(MatrixForm("push", epsilon, per_row)))
-            per_row = int(np.clip(most // self._work.n_nodes, least, wanted))
+            per_row = int(np.clip(most // self._work.shape[0], least, wanted))
         return per_row
 
     def _check(self, form: MatrixForm, budget: MemoryBudget) -> None:
@@ -150,7 +152,7 @@ class DeepWalkPlan:
     def _exact_sample(self, form: MatrixForm) -> RowSample:
         rows, seconds = self._exact_rows
         growth = SPECTRAL_GROWTH if form.name == "spectral" else 1.0
-        return RowSample(rows, seconds, growth, self._build_bytes(form))
+        return RowSample(rows, seconds, growth, self._build_bytes(form), self._work.shape[0])
 
     @cached_property
     def _exact_rows(self) -> tuple[sparse.csr_array, float]:

@@ -47,6 +47,8 @@ class BoundedExactSource(ExactSource):
         As for :class:`~boostne.matrices.deepwalk.exact.ExactSource`.
     max_per_row : int
         Largest number of entries per row; ties are resolved in favor of the first columns.
+    first_column : int, default=0
+        Columns before this one are left out.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class BoundedExactSource(ExactSource):
         negative: float,
         max_per_row: int,
         dtype: Any,
+        first_column: int = 0,
         kernels: Kernels | None = None,
     ) -> None:
         super().__init__(graph, window=window, negative=negative, dtype=dtype, kernels=kernels)
@@ -64,6 +67,7 @@ class BoundedExactSource(ExactSource):
         # By what the number of walks to a node is multiplied. X of an undirected graph is symmetric.
         scale = self._target_scale
         self._target_factors: NDArray[Any] = self._scale if scale is None else scale / (negative * window)
+        self._first_column = first_column
 
     def rows(self, rows: range) -> list[RowBlock]:
         return [self._bounded(row) for row in super().rows(rows)]
@@ -73,6 +77,9 @@ class BoundedExactSource(ExactSource):
         return
 
     def _bounded(self, row: RowBlock) -> RowBlock:
+        first = int(np.searchsorted(row.columns, self._first_column))
+        if first:
+            row = RowBlock(row.counts - first, row.columns[first:], row.values[first:])
         if len(row.columns) <= self._max_per_row:
             return row._replace(dropped=np.zeros(1))
         keep = _strongest(row.values, self._max_per_row)
@@ -101,6 +108,8 @@ class PushSource(KernelSource):
         Largest number of entries per row.
     dtype : numpy dtype
         float32 or float64.
+    first_column : int, default=0
+        Columns before this one are left out.
     kernels : Kernels, optional
         By default the fastest available.
     """
@@ -114,6 +123,7 @@ class PushSource(KernelSource):
         epsilon: float,
         max_per_row: int,
         dtype: Any,
+        first_column: int = 0,
         kernels: Kernels | None = None,
     ) -> None:
         A = graph.adjacency
@@ -138,6 +148,7 @@ class PushSource(KernelSource):
         if self._starts is not None:
             self._unpruned &= self._starts
         self._epsilon = epsilon
+        self._first_column = first_column
         self._window = window
         self._kernels = kernels
 
@@ -163,7 +174,13 @@ class PushSource(KernelSource):
     def _push(self, rows: range, epsilon: float) -> RowBlock:
         found = RowBlock(
             *self.kernels.push_rows(
-                self._graph, factor=self._factor, epsilon=epsilon, window=self._window, cap=self.max_per_row, rows=rows
+                self._graph,
+                factor=self._factor,
+                epsilon=epsilon,
+                window=self._window,
+                cap=self.max_per_row,
+                rows=rows,
+                first_column=self._first_column,
             )
         )
         return found if self._starts is None else _rows_of_starts(found, self._starts[rows.start : rows.stop])

@@ -24,10 +24,15 @@ SPECTRAL_DEGREE = 32
 # Beyond this many nodes, a full X takes minutes, and the strongest entries of each row give vectors as good.
 LARGE = 20_000
 EIGENVALUE_TOLERANCE = 1e-2
+# Between two sides, the factorization itself relates nodes without an edge. Longer walks fill X with them, and their
+# entries take no account of how popular a node is: recommendations get worse (docs/bipartite.md).
+BIPARTITE_WINDOW = 1
 
 
 def choose_window(graph: Graph) -> int:
     """Return T for a graph with edges, which are counted without their direction."""
+    if graph.sides is not None:
+        return BIPARTITE_WINDOW
     graph = graph.to_undirected()
     degree = mean_degree(graph)
     if degree < SPARSE_DEGREE:
@@ -42,7 +47,8 @@ def choose_window(graph: Graph) -> int:
 
 def prefers_spectral(graph: Graph, window: int) -> bool:
     """Whether X is better computed from the leading eigenpairs than exactly."""
-    return not graph.directed and window > 1 and graph.n_nodes <= LARGE and mean_degree(graph) >= SPECTRAL_DEGREE
+    usual = not graph.directed and graph.sides is None
+    return usual and window > 1 and graph.n_nodes <= LARGE and mean_degree(graph) >= SPECTRAL_DEGREE
 
 
 def mean_degree(graph: Graph) -> float:

@@ -1,0 +1,92 @@
+"""The command ``recommend``."""
+
+import json
+from typing import Any
+
+import click
+
+from boostne.cli.command import Command, debug_option, json_option, quiet_option
+from boostne.cli.options import at_least
+from boostne.cli.outputs import check_output
+from boostne.cli.session import session_of
+from boostne.progress import Progress
+
+
+@click.command(
+    cls=Command,
+    help="""Recommend nodes of the other side of a bipartite graph, such as items for users.
+
+    MODEL is a file written by 'boostne embed --bipartite --model'. NODE is a node of either side. Nodes with the
+    highest scores come first; those that are neighbors in the graph are left out.
+    """,
+    examples=[
+        "boostne embed purchases.csv -o users.npz --bipartite --model model.npz",
+        "boostne recommend model.npz ann bob -n 5",
+        "boostne recommend model.npz ann -o recommended.csv",
+    ],
+)
+@click.argument("model")
+@click.argument("nodes", metavar="NODE...", nargs=-1, required=True)
+@click.option(
+    "-n", "count", type=int, metavar="N", default=10, show_default=True, callback=at_least(1), help="How many nodes."
+)
+@click.option("-o", "--output", metavar="FILE", help="CSV file to write instead of printing.")
+@click.option("--include-known", is_flag=True, help="Do not leave out the neighbors in the graph.")
+@json_option
+@quiet_option
+@debug_option
+@click.pass_context
+def recommend(
+    ctx: click.Context,
+    /,
+    model: str,
+    nodes: tuple[str, ...],
+    count: int,
+    output: str | None,
+    include_known: bool,
+    as_json: bool,
+) -> None:
+    """Run ``boostne recommend``."""
+    from boostne.io.writing import write_columns
+    from boostne.models import BoostNE
+
+    if output is not None:
+        if as_json:
+            raise click.UsageError("--json prints, and -o writes a CSV file: give one of them.")
+        check_output(output, [model])
+    screen = session_of(ctx).screen
+    with screen.progress() as progress:
+        progress(Progress("reading", 0, model))
+        fitted = BoostNE.load(model)
+        progress(Progress("scoring", 0.5))
+        # One by one, since they may be on different sides.
+        wanted = [_as_id(fitted, node) for node in nodes]
+        found = {node: fitted.recommend(node, count, exclude_known=not include_known) for node in wanted}
+    rows = [(node, other, score) for node, best in found.items() for other, score in best]
+    if as_json:
+        click.echo(json.dumps([dict(zip(_COLUMNS, row, strict=True)) for row in rows], indent=2))
+    elif output is not None:
+        write_columns({name: [row[i] for row in rows] for i, name in enumerate(_COLUMNS)}, output)
+    elif rows:
+        _print(rows)
+    if not screen.quiet:
+        for node in (node for node, best in found.items() if not best):
+            screen.note("note", f"there is nothing to recommend for {node!r}: it has no edges, or knows all that score")
+
+
+_COLUMNS = ("node", "recommended", "score")
+
+
+def _as_id(model: Any, text: str) -> Any:
+    """Return a node id that was typed, as a number if the model has a node of that number."""
+    sides = [model.embedding_.nodes, *([model.targets_.nodes] if hasattr(model, "targets_") else [])]
+    if any(nodes.dtype.kind == "i" for nodes in sides) and text.lstrip("-").isdecimal() and str(int(text)) == text:
+        return int(text)
+    return text
+
+
+def _print(rows: list[tuple[Any, Any, float]]) -> None:
+    table = [_COLUMNS, *((str(node), str(other), f"{score:.4g}") for node, other, score in rows)]
+    widths = [max(len(row[i]) for row in table) for i in range(2)]
+    for row in table:
+        click.echo(f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]}")

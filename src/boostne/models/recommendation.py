@@ -1,0 +1,105 @@
+"""Recommendations: the nodes whose target vectors have the largest products with the vector of a node."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from boostne.embedding import Embedding
+from boostne.errors import GraphError, ParameterError
+from boostne.node_ids import as_ids, format_ids, lookup_ids
+from boostne.validation import check_integer
+
+if TYPE_CHECKING:
+    from boostne.models.inductive import InductiveEmbedder
+
+# Queries and candidates that are multiplied at a time: the product is a few megabytes. Blocks of queries always have
+# this size, because the last bits of a matrix product depend on the shape of its operands.
+QUERIES, CANDIDATES = 64, 1 << 16
+
+Recommendation = tuple[Any, float]
+
+
+class _Direction(NamedTuple):
+    """Nodes to recommend for, nodes to recommend, and the edges between them that are known."""
+
+    queries: Embedding
+    candidates: Embedding
+    known: sparse.csr_array | None
+
+
+def recommend_nodes(
+    model: "InductiveEmbedder", nodes: Any, n: int, *, exclude_known: bool
+) -> list[Recommendation] | list[list[Recommendation]]:
+    """Return the best nodes for one node or a list of nodes; see :meth:`InductiveEmbedder.recommend`."""
+    several = isinstance(nodes, list | np.ndarray)
+    wanted = as_ids(nodes if several else [nodes])
+    check_integer("n", n, 1)
+    known = getattr(model, "known_", None)
+    if exclude_known and known is None:
+        raise ParameterError("the model does not have the edges of its graph: pass exclude_known=False")
+    rows = lookup_ids(model.embedding_.nodes, wanted)
+    if len(wanted) and (rows < 0).all():
+        # Nodes of the other side; the transpose of the edges is only needed for these.
+        back = None if known is None or not exclude_known else known.T.tocsr()
+        direction = _Direction(model.targets_, model.embedding_, back)
+        rows = lookup_ids(model.targets_.nodes, wanted)
+    else:
+        direction = _Direction(model.embedding_, model.targets_, known if exclude_known else None)
+    _check_found(model, wanted, rows)
+    found = list(_best(direction, rows, n))
+    return found if several else found[0]
+
+
+def _check_found(model: "InductiveEmbedder", wanted: NDArray[Any], rows: NDArray[np.int64]) -> None:
+    """Raise GraphError for unknown nodes, and for nodes of both sides in one call."""
+    missing = wanted[rows < 0]
+    if not len(missing):
+        return
+    sides = model.embedding_.nodes, model.targets_.nodes
+    elsewhere = np.logical_or(*(lookup_ids(side, missing) >= 0 for side in sides))
+    if elsewhere.all():
+        raise GraphError(f"all nodes must be on the same side; {format_ids(missing)} are on the other")
+    raise GraphError(
+        f"the model has no nodes {format_ids(missing[~elsewhere])}; it has nodes such as "
+        f"{format_ids(sides[0][:1])} and {format_ids(sides[1][:1])}"
+    )
+
+
+def _best(direction: _Direction, rows: NDArray[np.int64], n: int) -> Iterator[list[Recommendation]]:
+    """Yield the best candidates of each query, a block of queries at a time."""
+    from threadpoolctl import threadpool_limits
+
+    queries, candidates, known = direction.queries.vectors, direction.candidates.vectors, direction.known
+    for begin in range(0, len(rows), QUERIES):
+        block = rows[begin : begin + QUERIES]
+        left = np.zeros((QUERIES, queries.shape[1]), queries.dtype)
+        left[: len(block)] = queries[block]
+        best: list[tuple[NDArray[np.int64], NDArray[Any]]] = [(np.empty(0, np.int64), np.empty(0, left.dtype))]
+        best *= len(block)
+        for first in range(0, len(candidates), CANDIDATES):
+            part = candidates[first : first + CANDIDATES]
+            with threadpool_limits(limits=1, user_api="blas"):
+                scores = left @ part.T
+            for i, row in enumerate(block):
+                if known is not None:
+                    taken = known.indices[known.indptr[row] : known.indptr[row + 1]] - first
+                    scores[i, taken[(taken >= 0) & (taken < len(part))]] = 0
+                best[i] = _merged(best[i], scores[i], first, n)
+        for positions, values in best:
+            nodes = direction.candidates.nodes[positions].tolist()
+            yield list(zip(nodes, values.tolist(), strict=True))
+
+
+def _merged(
+    best: tuple[NDArray[np.int64], NDArray[Any]], scores: NDArray[Any], first: int, n: int
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return the ``n`` best of what was found and of further candidates, best first; ties go to the first."""
+    # Vectors are not negative: a product of 0 says that nothing relates the nodes.
+    least = np.partition(scores, len(scores) - n)[len(scores) - n] if n < len(scores) else 0
+    at = np.flatnonzero((scores >= least) & (scores > 0))
+    positions, values = np.concatenate([best[0], at + first]), np.concatenate([best[1], scores[at]])
+    order = np.lexsort((positions, -values))[:n]
+    return positions[order], values[order]
