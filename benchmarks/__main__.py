@@ -21,6 +21,7 @@ NAMES = (
     "reading_memory",
     "resume",
     "damaged_checkpoints",
+    "neighbors",
     "methods",
     "walks",
     "skipgram",

@@ -118,7 +118,7 @@ def test_most_similar_sorts_by_cosine_similarity():
     assert all(type(value) is float for value in similarities)
     assert embedding.most_similar("x", n=1) == [("near", similarities[0])]
     assert embedding.most_similar("x", n=0) == []
-    with pytest.raises(ParameterError, match="n must be at least 0"):
+    with pytest.raises(ParameterError, match="n must be an integer of at least 0"):
         embedding.most_similar("x", n=-1)
 
 

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from boostne.refinement import TuningInterrupted as TuningInterrupted
     from boostne.refinement import TuningResult as TuningResult
     from boostne.refinement import tune as tune
+    from boostne.similarity_index import SimilarityIndex as SimilarityIndex
 
 _HOME = {
     "AdamicAdarMatrix": "boostne.matrices",
@@ -73,6 +74,7 @@ _HOME = {
     "Node2VecMatrix": "boostne.matrices",
     "NormalizedAdjacencyMatrix": "boostne.matrices",
     "PageRankMatrix": "boostne.matrices",
+    "SimilarityIndex": "boostne.similarity_index",
     "SocialDimension": "boostne.models",
     "SpectralClustering": "boostne.models",
     "TuningInterrupted": "boostne.refinement",

@@ -22,6 +22,7 @@ from boostne.cli.propagate import propagate
 from boostne.cli.reproduce import report, reproduce
 from boostne.cli.session import Session
 from boostne.cli.signals import describe, exit_code
+from boostne.cli.similar import similar
 from boostne.cli.streams import flush_stdout, print_error, stdout_error
 from boostne.cli.transform import transform
 from boostne.cli.tune import tune
@@ -90,6 +91,7 @@ for _command in (
     demo,
     embed,
     transform,
+    similar,
     evaluate,
     tune,
     estimate,

@@ -16,12 +16,11 @@ from warnings import warn
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.address_space import affordable_threads
 from boostne.embedding import Embedding
 from boostne.errors import ParameterError
 from boostne.evaluation.checksum import embedding_sha256, labels_sha256
 from boostne.evaluation.result import CLASSIFIERS, RULES, SCORE, Classifier, Evaluation, Rule
-from boostne.kernels import available_threads
+from boostne.kernels import check_threads
 from boostne.label_ranking import top_k
 from boostne.labels import Labels, as_labels
 from boostne.logistic_regression import fit_one_vs_rest
@@ -285,8 +284,3 @@ def check_C(C: float) -> float:  # noqa: N802
     if value > LARGEST_C:
         raise ParameterError(f"C must be at most {LARGEST_C:g}; got {C:g}")
     return value
-
-
-def check_threads(threads: int | None) -> int:
-    """Return the number of threads; None means all cores."""
-    return affordable_threads(available_threads() if threads is None else check_integer("threads", threads, 1))

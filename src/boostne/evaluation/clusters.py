@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from boostne.errors import ParameterError
 from boostne.evaluation.checksum import embedding_sha256, labels_sha256
-from boostne.evaluation.classification import MIN_CLASSES, as_embedding, check_threads, join
+from boostne.evaluation.classification import MIN_CLASSES, as_embedding, join
 from boostne.evaluation.result import Scores, versions
+from boostne.kernels import check_threads
 from boostne.labels import as_labels
 from boostne.validation import check_integer
 

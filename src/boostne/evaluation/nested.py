@@ -18,16 +18,9 @@ from numpy.typing import NDArray
 
 from boostne.errors import ParameterError
 from boostne.evaluation.checksum import embedding_sha256, labels_sha256
-from boostne.evaluation.classification import (
-    LabeledVectors,
-    as_embedding,
-    check_C,
-    check_parameters,
-    check_threads,
-    join,
-    score_split,
-)
+from boostne.evaluation.classification import LabeledVectors, as_embedding, check_C, check_parameters, join, score_split
 from boostne.evaluation.result import CLASSIFIERS, SCORE, Evaluation
+from boostne.kernels import check_threads
 from boostne.label_ranking import top_k
 from boostne.labels import as_labels
 from boostne.level_weighting import split as split_folds
