@@ -1,6 +1,8 @@
 """The commands ``similar`` and ``plot``."""
 
 import json
+import pathlib
+import sys
 
 import numpy as np
 import pytest
@@ -66,3 +68,47 @@ def test_similar_reports_errors_on_one_line(vectors, capsys, arguments, code, me
     captured = capsys.readouterr()
     assert message in captured.err
     assert captured.out == ""
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+def test_plot_writes_a_picture_with_the_same_bytes_each_time(vectors, capsys, suffix):
+    (pathlib.Path("labels.txt")).write_text("n1 red\nn2 blue\nn99 red\n")
+    contents = []
+    for name in (f"one.{suffix}", f"two.{suffix}"):
+        assert run(["plot", "v.npz", "--labels", "labels.txt", "--level", "2", "-o", name]) == 0
+        contents.append(pathlib.Path(name).read_bytes())
+    assert contents[0] == contents[1]
+    captured = capsys.readouterr()
+    assert captured.out == f"wrote one.{suffix}\nwrote two.{suffix}\n"
+    assert captured.err.count("note: 1 labeled nodes are not in the embedding and are ignored") == 2
+
+
+def test_plot_can_be_quiet(vectors, capsys):
+    assert run(["plot", "v.npz", "-q", "-o", "map.png"]) == 0
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["v.npz", "-o", "map.jpg"], 1, "map.jpg: the suffix of a picture must be one of .png, .svg, .pdf, got '.jpg'"),
+        (["v.npz", "-o", "no/map.png"], 1, "the folder"),
+        (["v.npz"], 2, "Missing option '-o'"),
+        (["v.npz", "-o", "map.png", "--level", "3"], 1, "level must be between 1 and 2, got 3"),
+        (["v.npz", "-o", "map.png", "--labels", "missing.txt"], 1, "there is no file or data set 'missing.txt'"),
+        (["empty.npz", "-o", "map.png"], 1, "empty.npz: no vectors, so there is nothing to draw"),
+        (["missing.npz", "-o", "map.png"], 1, "missing.npz: No such file"),
+    ],
+)
+def test_plot_reports_errors_and_writes_nothing(vectors, capsys, arguments, code, message):
+    Embedding([], np.zeros((0, 2))).save("empty.npz")
+    assert run(["plot", *arguments]) == code
+    assert message in capsys.readouterr().err
+    assert not list(pathlib.Path().glob("map.*"))
+
+
+def test_plot_without_matplotlib_names_the_extra(vectors, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert run(["plot", "v.npz", "-o", "map.png"]) == 1
+    assert 'pip install "boostne[viz]"' in capsys.readouterr().err

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from boostne.refinement import TuningResult as TuningResult
     from boostne.refinement import tune as tune
     from boostne.similarity_index import SimilarityIndex as SimilarityIndex
+    from boostne.visualization import write_atlas as write_atlas
+    from boostne.visualization import write_projector as write_projector
 
 _HOME = {
     "AdamicAdarMatrix": "boostne.matrices",
@@ -93,6 +95,8 @@ _HOME = {
     "read_labels": "boostne.io",
     "split_links": "boostne.evaluation",
     "tune": "boostne.refinement",
+    "write_atlas": "boostne.visualization",
+    "write_projector": "boostne.visualization",
 }
 
 __all__ = [  # noqa: PLE0604  the names are strings, the keys of _HOME

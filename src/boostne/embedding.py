@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostne.errors import BoostneError, ParameterError, UnknownNodeError
-from boostne.node_ids import as_ids, find_duplicate
+from boostne.html import sparkline, summary
+from boostne.node_ids import as_ids, find_duplicate, format_ids
 from boostne.similarity import FloatArray, SimilaritySearch
 from boostne.similarity_query import find_row, is_collection, most_similar, rows_of
 
@@ -29,6 +30,7 @@ __all__ = ["Embedding", "FloatArray", "UnknownNodeError", "column_names"]
 
 _MATRIX_NDIM = 2
 _BLOCK_ROWS = 65_536
+_SAMPLE_ROWS = 10_000  # for the chart of a notebook
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -127,6 +129,18 @@ class Embedding:
     def __repr__(self) -> str:
         size = f"{len(self)} nodes, {self.dimensions} dimensions"
         return f"Embedding({size}, levels {self.levels.tolist()}, {self.vectors.dtype})"
+
+    def _repr_html_(self) -> str:
+        step = max(len(self) // _SAMPLE_ROWS, 1)
+        parts = np.split(self.vectors[::step], np.cumsum(self.levels)[:-1], axis=1)
+        lengths = [float(np.linalg.norm(part, axis=1).mean()) if len(part) else 0.0 for part in parts]
+        facts = {
+            "nodes": f"{len(self):,}",
+            "dimensions": f"{self.dimensions:,}, {self.vectors.dtype}",
+            "levels": f"{self.n_levels}, of width {reprlib.repr(self.levels.tolist())}",
+            "ids": format_ids(self.nodes),
+        }
+        return summary("Embedding", facts, sparkline(lengths, "mean length of the vectors by level, coarse to fine"))
 
     def _row(self, node: Any) -> int:
         return find_row(self._row_of, node, self.nodes)
@@ -248,6 +262,32 @@ class Embedding:
 
     def _columns_of(self, level: int | None) -> FloatArray:
         return self.vectors if level is None else self.level(level)
+
+    def plot(self, labels: Any = None, *, level: int | None = None, ax: Any = None, seed: int = 0) -> Any:
+        """Draw a map of the nodes, with similar ones close to each other (t-SNE of cosine distances).
+
+        Requires the extra ``viz``: ``pip install "boostne[viz]"``. A random sample of 5,000 nodes is drawn if there are
+        more.
+
+        Parameters
+        ----------
+        labels : Labels, or anything that :func:`boostne.as_labels` accepts, optional
+            Color the nodes by label. The twelve most frequent labels have colors; a node with several has that of the
+            most frequent. Labels of nodes that are not in the embedding are counted in a log record.
+        level : int, optional
+            Draw the vectors of this level only, from 1, the coarsest. By default all levels.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure of pyplot.
+        seed : int, default 0
+            Seed of the sample and of the positions.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from boostne.visualization.plots import plot_embedding
+
+        return plot_embedding(self, labels, level=level, ax=ax, seed=seed)
 
     def save(self, path: str | Path) -> None:
         """Write the embedding in the format given by the suffix; see :func:`boostne.io.write_embedding`."""

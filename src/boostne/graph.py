@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -15,6 +14,7 @@ from boostne.edges import (
     as_positions,
     as_weights,
     canonical_csr,
+    drop_self_loops,
     edges_to_csr,
     entry_position,
     find_asymmetry,
@@ -24,13 +24,12 @@ from boostne.edges import (
     weight_unit,
 )
 from boostne.errors import GraphError
+from boostne.html import sparkline, summary
 from boostne.node_ids import as_ids, encode_ids, find_duplicate, format_ids, lookup_ids
 from boostne.validation import check_choice
 
 Duplicates = Literal["once", "sum"]
 SelfLoops = Literal["drop", "keep"]
-
-logger = logging.getLogger("boostne")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -167,7 +166,7 @@ class Graph:
         weights = None if weight is None else as_weights(weight)
         _check_edges(ids, u, v, weights)
         if self_loops == "drop":
-            u, v, weights = _drop_self_loops(u, v, weights)
+            u, v, weights = drop_self_loops(u, v, weights)
         if not directed:
             u, v = np.minimum(u, v), np.maximum(u, v)
         n = max(len(ids), 1)
@@ -331,15 +330,23 @@ class Graph:
         digest.update(self.adjacency.data.astype("<f8").tobytes())
         return digest.hexdigest()
 
+    @property
+    def _kind(self) -> str:
+        return f"{'directed' if self.directed else 'undirected'}, {'weighted' if self.weighted else 'unweighted'}"
+
     def __repr__(self) -> str:
-        direction = "directed" if self.directed else "undirected"
-        weights = "weighted" if self.weighted else "unweighted"
-        return f"Graph({self.n_nodes} nodes, {self.n_edges} edges, {direction}, {weights})"
+        return f"Graph({self.n_nodes} nodes, {self.n_edges} edges, {self._kind})"
 
-
-def log_dropped_self_loops(count: int) -> None:
-    """Log the number of self-loops that were dropped."""
-    logger.info("dropped %d self-loop%s; self_loops='keep' keeps them", count, "" if count == 1 else "s")
+    def _repr_html_(self) -> str:
+        facts = {
+            "nodes": f"{self.n_nodes:,}, of which {len(self.isolated):,} have no edges",
+            "edges": f"{self.n_edges:,}",
+            "kind": self._kind,
+            "ids": format_ids(self.nodes),
+        }
+        degrees = np.diff(self.adjacency.indptr)
+        counts = np.bincount(np.frexp(degrees[degrees > 0])[1], minlength=2)[1:]
+        return summary("Graph", facts, sparkline(counts.tolist(), "nodes with 1, 2–3, 4–7, 8–15, … edges"))
 
 
 def _check_unique(ids: NDArray[Any]) -> None:
@@ -387,13 +394,3 @@ def _find_nodes(nodes: NDArray[Any], ids: Any) -> NDArray[np.int64]:
             f"its {len(nodes)} ids are {kind} such as {format_ids(nodes[:1])}"
         )
     return found
-
-
-def _drop_self_loops(
-    u: NDArray[np.int64], v: NDArray[np.int64], weights: NDArray[Any] | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]:
-    keep = u != v
-    if keep.all():
-        return u, v, weights
-    log_dropped_self_loops(len(keep) - int(np.count_nonzero(keep)))
-    return u[keep], v[keep], None if weights is None else weights[keep]

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from boostne.edges import log_dropped_self_loops
 from boostne.errors import GraphError, ParameterError
-from boostne.graph import Duplicates, Graph, SelfLoops, log_dropped_self_loops
+from boostne.graph import Duplicates, Graph, SelfLoops
 from boostne.node_ids import format_ids
 
 # Name of the column or edge attribute with the weights; None: the usual name, if present; False: unweighted.

@@ -18,6 +18,7 @@ from boostne.cli.evaluate import evaluate
 from boostne.cli.generate import generate
 from boostne.cli.limited_memory import is_out_of_memory, out_of_memory_message
 from boostne.cli.listings import datasets, methods
+from boostne.cli.plot import plot
 from boostne.cli.propagate import propagate
 from boostne.cli.reproduce import report, reproduce
 from boostne.cli.session import Session
@@ -92,6 +93,7 @@ for _command in (
     embed,
     transform,
     similar,
+    plot,
     evaluate,
     tune,
     estimate,

@@ -28,6 +28,7 @@ from boostne.evaluation.link_split import (
 from boostne.evaluation.result import Scores, versions
 from boostne.graph import Graph
 from boostne.node_ids import format_ids, lookup_ids
+from boostne.progress import ProgressOption, reporting, tracked
 from boostne.validation import check_integer
 
 Operator = Literal["dot", "cosine", "hadamard", "average", "l1", "l2"]
@@ -56,6 +57,7 @@ def evaluate_links(
     repeats: int = 5,
     seed: int = 0,
     operator: Operator | Iterable[Operator] = ("dot", "hadamard"),
+    progress: ProgressOption = False,
 ) -> "LinkEvaluation":
     """Score a method by link prediction.
 
@@ -83,6 +85,8 @@ def evaluate_links(
         Seed of the splits; methods with the same seed are scored on the same pairs.
     operator : {"dot", "cosine", "hadamard", "average", "l1", "l2"}, or several of them
         How a pair is scored. All operators use the same vectors.
+    progress : callable or bool, default False
+        Called repeatedly with a :class:`boostne.progress.Progress`; True shows a progress bar.
 
     Returns
     -------
@@ -110,11 +114,12 @@ def evaluate_links(
     if not set(operators).isdisjoint(_LEARNED):
         _check_training_pairs(network, count, operators)
     rows = []
-    for repeat in range(repeats):
-        rng = np.random.default_rng([seed, repeat])
-        parts = split(network, count, rng)
-        vectors = _vectors(embed(parts.training), parts.training)
-        rows += [(name, repeat, *scores) for name, scores in _score(vectors, parts, operators, rng).items()]
+    with reporting(progress) as report:
+        for repeat in tracked(range(repeats), repeats, report, "scoring"):
+            rng = np.random.default_rng([seed, repeat])
+            parts = split(network, count, rng)
+            vectors = _vectors(embed(parts.training), parts.training)
+            rows += [(name, repeat, *scores) for name, scores in _score(vectors, parts, operators, rng).items()]
     # Sorted by operator, then by repeat, because the sort is stable.
     rows.sort(key=lambda row: operators.index(row[0]))
     return LinkEvaluation(
@@ -131,7 +136,7 @@ def evaluate_links(
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LinkEvaluation(Scores):
     """The link prediction scores of a method and the protocol that produced them.
 
@@ -153,6 +158,7 @@ class LinkEvaluation(Scores):
         :meth:`boostne.Graph.fingerprint` of the whole graph.
     """
 
+    task: ClassVar[str] = "Link prediction"
     metrics: ClassVar[dict[str, str]] = {"auc": "AUC", "ap": "average precision"}
 
     operators: tuple[str, ...]
@@ -165,6 +171,9 @@ class LinkEvaluation(Scores):
 
     def _groups(self) -> tuple[int, ...]:
         return (len(self.operators),)
+
+    def _group_names(self) -> list[str]:
+        return list(self.operators)
 
     def table(self) -> str:
         """Return the means and standard deviations as a text table preceded by the protocol."""

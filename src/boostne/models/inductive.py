@@ -17,7 +17,7 @@ from boostne.models.factorization_base import FactorizationEmbedder
 from boostne.models.fitted_graph import FittedGraph
 from boostne.models.folding import find_known_nodes, fold_nodes
 from boostne.models.model_files import load_model, save_model
-from boostne.progress import ProgressCallback, silent
+from boostne.progress import ProgressOption, reporting
 from boostne.validation import check_choice
 
 CONTAINERS = ("default", "pandas", "polars")
@@ -47,12 +47,12 @@ class InductiveEmbedder(FactorizationEmbedder):
     fitted_graph_: FittedGraph
     graph_: Graph
 
-    def fit_transform(self, X: Any, y: object = None, *, progress: ProgressCallback = silent) -> Any:
+    def fit_transform(self, X: Any, y: object = None, *, progress: ProgressOption = False) -> Any:
         """Embed the nodes of a graph and return their vectors as :meth:`transform` would."""
         self.fit(X, y, progress=progress)
         return self._in_container(self.embedding_)
 
-    def fold_in(self, X: Any, *, refresh: bool = False, progress: ProgressCallback = silent) -> Embedding:
+    def fold_in(self, X: Any, *, refresh: bool = False, progress: ProgressOption = False) -> Embedding:
         """Return vectors for the nodes of a graph that the model does not know.
 
         With r_1 the row of X of a new node in the enlarged graph, restricted to known nodes, level i is
@@ -69,7 +69,7 @@ class InductiveEmbedder(FactorizationEmbedder):
             Known nodes may be missing.
         refresh : bool, default=False
             Whether to return new vectors also for known nodes whose edges changed.
-        progress : callable, optional
+        progress : callable or bool, default False
             As for :meth:`fit`.
 
         Returns
@@ -78,10 +78,11 @@ class InductiveEmbedder(FactorizationEmbedder):
             In the order of the graph. Nodes without edges get zero vectors and a warning.
         """
         graph = self._check_enlarged(X)
-        found = fold_nodes(self, graph, find_known_nodes(self, graph), refresh=refresh, progress=progress)
+        with reporting(progress) as report:
+            found = fold_nodes(self, graph, find_known_nodes(self, graph), refresh=refresh, progress=report)
         return Embedding(graph.nodes[found.positions], found.vectors, self.embedding_.levels)
 
-    def transform(self, X: Any, *, refresh: bool = False, progress: ProgressCallback = silent) -> Any:
+    def transform(self, X: Any, *, refresh: bool = False, progress: ProgressOption = False) -> Any:
         """Return the vectors of the nodes of a graph, known and new.
 
         Known nodes keep their vectors, so that ``fit(X).transform(X)`` is ``fit_transform(X)``; new ones are folded in.
@@ -99,7 +100,8 @@ class InductiveEmbedder(FactorizationEmbedder):
         """
         graph = self._check_enlarged(X)
         rows = find_known_nodes(self, graph)
-        found = fold_nodes(self, graph, rows, refresh=refresh, progress=progress)
+        with reporting(progress) as report:
+            found = fold_nodes(self, graph, rows, refresh=refresh, progress=report)
         vectors = self.embedding_.vectors[rows]
         vectors[found.positions] = found.vectors
         return self._in_container(Embedding(graph.nodes, vectors, self.embedding_.levels))
