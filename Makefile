@@ -7,7 +7,7 @@ SETUP := $(VENV)/.installed
 TEST_SETUP := $(VENV)/.installed-dev
 MODULES := $(VENV)/.modules
 BROWSER := $(VENV)/.browser
-PACKAGE := .[dask,io,report,viz]
+PACKAGE := .[dask,index,io,report,viz]
 NATIVE := $(wildcard $(addprefix src/boostne/kernels/native/*.,cpp h inl))
 
 TOO_OLD := boostne needs Python 3.11 or newer, but $(PYTHON) is %d.%d: pass another one, as in make PYTHON=python3.11

@@ -24,6 +24,7 @@ NAMES = (
     "reading_memory",
     "resume",
     "damaged_checkpoints",
+    "neighbors",
     "methods",
     "walks",
     "skipgram",

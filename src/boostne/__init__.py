@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     from boostne.refinement import TuningInterrupted as TuningInterrupted
     from boostne.refinement import TuningResult as TuningResult
     from boostne.refinement import tune as tune
+    from boostne.similarity_index import SimilarityIndex as SimilarityIndex
+    from boostne.visualization import write_atlas as write_atlas
+    from boostne.visualization import write_projector as write_projector
 
 _HOME = {
     "AdamicAdarMatrix": "boostne.matrices",
@@ -75,6 +78,7 @@ _HOME = {
     "Node2VecMatrix": "boostne.matrices",
     "NormalizedAdjacencyMatrix": "boostne.matrices",
     "PageRankMatrix": "boostne.matrices",
+    "SimilarityIndex": "boostne.similarity_index",
     "SocialDimension": "boostne.models",
     "SpectralClustering": "boostne.models",
     "TuningInterrupted": "boostne.refinement",
@@ -95,6 +99,8 @@ _HOME = {
     "read_labels": "boostne.io",
     "split_links": "boostne.evaluation",
     "tune": "boostne.refinement",
+    "write_atlas": "boostne.visualization",
+    "write_projector": "boostne.visualization",
 }
 
 __all__ = [  # noqa: PLE0604  the names are strings, the keys of _HOME

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boostne.html import summary
 from boostne.kernels.layout import BLOCK_COLUMNS, chunk_columns, push_chunk_rows
 from boostne.kernels.sharded_csr import MAX_SHARDS
 from boostne.kernels.tree_reduction import max_pending_nodes
+from boostne.memory import format_bytes
 
 INDEX_BYTES = 4  # of a column index
 POINTER_BYTES = 8  # of a row pointer
@@ -35,7 +37,7 @@ TYPICAL_LATER_PASSES = 11  # of a level after the first
 NODE_ENTRIES = 250  # per-node work of a pass, expressed in entries
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Estimate:
     """Time and memory of a fit, before it runs.
 
@@ -59,6 +61,22 @@ class Estimate:
     connectivity_seconds: float
     levels_seconds: float
     form: str
+
+    def __repr__(self) -> str:
+        seconds = self.connectivity_seconds + self.levels_seconds
+        memory = format_bytes(self.peak_bytes)
+        return f"Estimate({self.form} X, {self.nnz:,} entries, peak memory {memory}, {seconds:.3g} s)"
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "form of X": self.form,
+            "entries of X": f"{self.nnz:,}",
+            "memory of X": format_bytes(self.connectivity_bytes),
+            "peak memory": format_bytes(self.peak_bytes),
+            "time for X": f"{self.connectivity_seconds:.3g} s",
+            "time for levels": f"{self.levels_seconds:.3g} s",
+        }
+        return summary("Estimate", facts)
 
 
 @dataclass(frozen=True)

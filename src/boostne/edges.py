@@ -1,5 +1,6 @@
 """Edge weights, merging of duplicate edges, and canonical adjacency matrices."""
 
+import logging
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,8 @@ from scipy import sparse
 
 from boostne.errors import BoostneError, GraphError
 from boostne.sparse_structure import find_structure_error
+
+logger = logging.getLogger("boostne")
 
 _FLOAT32_EXACT = 1 << 24  # float32 represents all integers up to here exactly
 _INT32_MAX = np.iinfo(np.int32).max
@@ -262,6 +265,22 @@ def edges_to_csr(
     index = _index_dtype(len(rows), n)
     coordinates = (rows.astype(index), columns.astype(index))
     return sparse.coo_array((weights, coordinates), shape=(n, n)).tocsr()
+
+
+def drop_self_loops(
+    u: NDArray[np.int64], v: NDArray[np.int64], weights: NDArray[Any] | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]:
+    """Return the edges without self-loops, and log their number."""
+    keep = u != v
+    if keep.all():
+        return u, v, weights
+    log_dropped_self_loops(len(keep) - int(np.count_nonzero(keep)))
+    return u[keep], v[keep], None if weights is None else weights[keep]
+
+
+def log_dropped_self_loops(count: int) -> None:
+    """Log the number of self-loops that were dropped."""
+    logger.info("dropped %d self-loop%s; self_loops='keep' keeps them", count, "" if count == 1 else "s")
 
 
 def _check_dtype(matrix: Any, name: str, error: type[BoostneError]) -> None:

@@ -6,7 +6,7 @@ The columns of an :class:`Embedding` are ordered by level, ``[U_1 … U_k]``, fr
 import reprlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
@@ -14,24 +14,23 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostne.errors import BoostneError, ParameterError
+from boostne.errors import BoostneError, ParameterError, UnknownNodeError
+from boostne.html import sparkline, summary
 from boostne.node_ids import as_ids, find_duplicate, format_ids
+from boostne.similarity import FloatArray, SimilaritySearch
+from boostne.similarity_query import find_row, is_collection, most_similar, rows_of
 
 if TYPE_CHECKING:
     import pandas as pd
+    import torch
 
-FloatArray = NDArray[np.float32] | NDArray[np.float64]
+    from boostne.similarity_index import SimilarityIndex
+
+__all__ = ["Embedding", "FloatArray", "UnknownNodeError", "column_names"]
 
 _MATRIX_NDIM = 2
 _BLOCK_ROWS = 65_536
-
-
-class UnknownNodeError(BoostneError, KeyError):
-    """A node id that is not in the embedding."""
-
-    def __str__(self) -> str:
-        # KeyError shows the repr of its argument, which would put the message in quotes.
-        return str(self.args[0])
+_SAMPLE_ROWS = 10_000  # for the chart of a notebook
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,6 +106,11 @@ class Embedding:
     def _row_of(self) -> dict[Any, int]:
         return {node: row for row, node in enumerate(self.nodes.tolist())}
 
+    @cached_property
+    def _searches(self) -> dict[int | None, SimilaritySearch]:
+        """Prepared searches by level; None is all levels."""
+        return {}
+
     def __len__(self) -> int:
         return len(self.nodes)
 
@@ -116,19 +120,43 @@ class Embedding:
     def __iter__(self) -> Iterator[Any]:
         return iter(self.nodes.tolist())
 
-    def __getitem__(self, node: Any) -> FloatArray:
-        return cast("FloatArray", self.vectors[self._row(node)])
+    def __getitem__(self, key: Any) -> Any:
+        """Return the vector of a node, the vectors of a list or array of nodes, or a slice as an embedding.
+
+        A slice selects by position: ``embedding[:5]`` has the first five nodes.
+        """
+        if isinstance(key, slice):
+            return Embedding(self.nodes[key], self.vectors[key], self.levels)
+        if is_collection(key):
+            return self.vectors[np.array(rows_of(key, self._row), dtype=np.int64)]
+        return self.vectors[self._row(key)]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return the vectors for ``np.asarray(embedding)``; row i belongs to ``nodes[i]``."""
+        wanted = self.vectors.dtype if dtype is None else np.dtype(dtype)
+        if copy is False and wanted != self.vectors.dtype:
+            raise ValueError(f"the vectors are {self.vectors.dtype}, so that {wanted} needs a copy")
+        return self.vectors.astype(wanted, copy=bool(copy))
 
     def __repr__(self) -> str:
         size = f"{len(self)} nodes, {self.dimensions} dimensions"
         targets = "" if self.targets is None else f", {len(self.targets)} targets"
         return f"Embedding({size}, levels {self.levels.tolist()}, {self.vectors.dtype}{targets})"
 
+    def _repr_html_(self) -> str:
+        step = max(len(self) // _SAMPLE_ROWS, 1)
+        parts = np.split(self.vectors[::step], np.cumsum(self.levels)[:-1], axis=1)
+        lengths = [float(np.linalg.norm(part, axis=1).mean()) if len(part) else 0.0 for part in parts]
+        facts = {
+            "nodes": f"{len(self):,}",
+            "dimensions": f"{self.dimensions:,}, {self.vectors.dtype}",
+            "levels": f"{self.n_levels}, of width {reprlib.repr(self.levels.tolist())}",
+            "ids": format_ids(self.nodes),
+        }
+        return summary("Embedding", facts, sparkline(lengths, "mean length of the vectors by level, coarse to fine"))
+
     def _row(self, node: Any) -> int:
-        try:
-            return self._row_of[node]
-        except KeyError:
-            raise UnknownNodeError(f"node {node!r} is not in the embedding of {format_ids(self.nodes)}") from None
+        return find_row(self._row_of, node, self.nodes)
 
     def level(self, i: int) -> FloatArray:
         """Return the vectors of level `i`, the n × d_s matrix U_i.
@@ -169,27 +197,111 @@ class Embedding:
         index = pd.Index(self.nodes, name="node", tupleize_cols=False)
         return pd.DataFrame(self.vectors, index=index, columns=self.columns())
 
-    def most_similar(self, node: Any, n: int = 10) -> list[tuple[Any, float]]:
-        """Return the `n` nodes most similar to `node` by cosine similarity, most similar first.
+    def to_torch(self) -> "torch.Tensor":
+        """Return a copy of the vectors as a PyTorch tensor; row i belongs to ``nodes[i]``."""
+        try:
+            import torch
+        except ImportError:
+            raise BoostneError("to_torch needs PyTorch, which is not installed: pip install torch") from None
+        return torch.from_numpy(np.array(self.vectors))  # a copy, because tensors cannot be read-only
 
-        A zero vector has similarity 0 with every vector; ties keep the order of ``nodes``.
+    def most_similar(
+        self, query: Any, n: int = 10, *, level: int | None = None, threads: int | None = None
+    ) -> list[Any]:
+        """Return the `n` nodes most similar to a node or vector by cosine similarity, most similar first.
+
+        The search is exact. A node is not among its own neighbors, a zero vector has similarity 0 with every vector,
+        and ties keep the order of ``nodes``. The first call computes the lengths of all vectors; see :meth:`index` for
+        a faster, approximate search.
 
         Parameters
         ----------
-        node : id
+        query : id, list or array of ids, or array of floats
+            One node; several nodes; one vector of shape (d,); or several vectors of shape (q, d).
         n : int, default 10
+        level : int, optional
+            Compare the vectors of this level only, from 1, the coarsest. Query vectors then have the width of the
+            level. By default all levels.
+        threads : int, optional
+            Number of threads; all cores by default. The result does not depend on it.
 
         Returns
         -------
-        list of (id, similarity)
+        list of (id, similarity), or list of such lists
+            One list for one node or vector, and a list of lists for several.
+
+        Examples
+        --------
+        >>> emb = Embedding(["ann", "bob", "cy"], [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
+        >>> [[node for node, _ in found] for found in emb.most_similar(["ann", "cy"], n=1)]
+        [['bob'], ['bob']]
+        >>> emb.most_similar([0.0, 2.0], n=1)
+        [('cy', 1.0)]
         """
-        if n < 0:
-            raise ParameterError(f"n must be at least 0, got {n!r}")
-        row = self._row(node)
-        similarity = _cosine(self.vectors, row)
-        order = np.argsort(-similarity, kind="stable")
-        nearest = order[order != row][:n]
-        return list(zip(self.nodes[nearest].tolist(), similarity[nearest].tolist(), strict=True))
+        vectors = self._columns_of(level)
+        if level not in self._searches:
+            self._searches[level] = SimilaritySearch(vectors, threads=threads)
+        return most_similar(
+            query,
+            n,
+            nodes=self.nodes,
+            width=vectors.shape[1],
+            vectors_of=vectors.__getitem__,
+            row_of=self._row,
+            search=partial(self._searches[level].search, threads=threads),
+        )
+
+    def index(self, *, level: int | None = None, threads: int = 1) -> "SimilarityIndex":
+        """Build an approximate index (HNSW) that finds similar nodes faster than :meth:`most_similar`.
+
+        Requires the extra ``index``: ``pip install "boostne[index]"``.
+
+        Parameters
+        ----------
+        level : int, optional
+            Index the vectors of this level only. By default all levels.
+        threads : int, default 1
+            Number of threads. With several threads nodes are inserted in varying order, and it varies which similar
+            nodes the index misses; with one thread the index is always the same.
+
+        Returns
+        -------
+        SimilarityIndex
+            With :meth:`~boostne.similarity_index.SimilarityIndex.most_similar` and
+            :meth:`~boostne.similarity_index.SimilarityIndex.save`.
+        """
+        from boostne.similarity_index import SimilarityIndex
+
+        return SimilarityIndex.build(self, level=level, threads=threads)
+
+    def _columns_of(self, level: int | None) -> FloatArray:
+        return self.vectors if level is None else self.level(level)
+
+    def plot(self, labels: Any = None, *, level: int | None = None, ax: Any = None, seed: int = 0) -> Any:
+        """Draw a map of the nodes, with similar ones close to each other (t-SNE of cosine distances).
+
+        Requires the extra ``viz``: ``pip install "boostne[viz]"``. A random sample of 5,000 nodes is drawn if there are
+        more.
+
+        Parameters
+        ----------
+        labels : Labels, or anything that :func:`boostne.as_labels` accepts, optional
+            Color the nodes by label. The twelve most frequent labels have colors; a node with several has that of the
+            most frequent. Labels of nodes that are not in the embedding are counted in a log record.
+        level : int, optional
+            Draw the vectors of this level only, from 1, the coarsest. By default all levels.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure of pyplot.
+        seed : int, default 0
+            Seed of the sample and of the positions.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from boostne.visualization.plots import plot_embedding
+
+        return plot_embedding(self, labels, level=level, ax=ax, seed=seed)
 
     def save(self, path: str | Path) -> None:
         """Write the embedding in the format given by the suffix; see :func:`boostne.io.write_embedding`."""
@@ -263,24 +375,3 @@ def _check_targets(embedding: Embedding, targets: Any) -> None:
     if not np.array_equal(targets.levels, embedding.levels):
         ours, theirs = (found.levels.tolist() for found in (embedding, targets))
         raise ParameterError(f"targets must have the levels of the sources, {ours}, got {theirs}")
-
-
-def _cosine(vectors: FloatArray, row: int) -> NDArray[np.float64]:
-    """Return the cosine similarity of each row with the given row."""
-    target = _unit(vectors[row : row + 1])[0]
-    cosines = np.empty(len(vectors))
-    for start in range(0, len(vectors), _BLOCK_ROWS):
-        block = _unit(vectors[start : start + _BLOCK_ROWS])
-        # einsum instead of BLAS: equal rows give bitwise equal sums at any position, so ties are exact.
-        cosines[start : start + len(block)] = np.einsum("ij,j->i", block, target)
-    return np.clip(cosines, -1.0, 1.0)
-
-
-def _unit(block: FloatArray) -> NDArray[np.float64]:
-    """Scale rows to unit length; zero rows stay zero."""
-    rows = block.astype(np.float64)
-    # Divide by the largest entry first: squares of very large or small entries would overflow or underflow.
-    for order in (np.inf, 2):
-        length = np.linalg.norm(rows, ord=order, axis=1)
-        rows /= np.where(length > 0, length, 1.0)[:, None]
-    return rows

@@ -20,6 +20,14 @@ class ParameterError(BoostneError, ValueError):
     """A parameter out of range, or incompatible parameters."""
 
 
+class UnknownNodeError(BoostneError, KeyError):
+    """A node id that is not in the embedding."""
+
+    def __str__(self) -> str:
+        # KeyError shows the repr of its argument, which would put the message in quotes.
+        return str(self.args[0])
+
+
 class MemoryLimitError(BoostneError, MemoryError):
     """A computation that would exceed the available memory or its limit; raised before allocating."""
 

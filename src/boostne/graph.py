@@ -13,6 +13,7 @@ from boostne.edges import (
     as_positions,
     as_weights,
     canonical_csr,
+    drop_self_loops,
     edges_to_csr,
     entry_position,
     merge_edges,
@@ -20,15 +21,9 @@ from boostne.edges import (
     weight_unit,
 )
 from boostne.errors import GraphError
-from boostne.graph_checks import (
-    asymmetry_error,
-    check_edge_arrays,
-    check_unique,
-    check_weights,
-    find_nodes,
-    without_loops,
-)
-from boostne.node_ids import as_ids, encode_ids
+from boostne.graph_checks import asymmetry_error, check_edge_arrays, check_unique, check_weights, find_nodes
+from boostne.html import sparkline, summary
+from boostne.node_ids import as_ids, encode_ids, format_ids
 from boostne.sides import Sides, as_sides, check_sides
 from boostne.validation import check_choice
 
@@ -194,7 +189,7 @@ class Graph:
         check_edge_arrays(ids, u, v, weights)
         marked = as_sides(sides, ids, (u, v))
         if self_loops == "drop":
-            u, v, weights = without_loops(u, v, weights)
+            u, v, weights = drop_self_loops(u, v, weights)
         if not directed:
             u, v = np.minimum(u, v), np.maximum(u, v)
         n = max(len(ids), 1)
@@ -380,10 +375,24 @@ class Graph:
             digest.update(b"sides" + self.sides.tobytes())
         return digest.hexdigest()
 
-    def __repr__(self) -> str:
+    @property
+    def _kind(self) -> str:
         direction = "directed" if self.directed else "undirected"
-        weights = "weighted" if self.weighted else "unweighted"
+        return f"{direction if self.sides is None else 'bipartite'}, {'weighted' if self.weighted else 'unweighted'}"
+
+    def __repr__(self) -> str:
         if self.sides is None:
-            return f"Graph({self.n_nodes} nodes, {self.n_edges} edges, {direction}, {weights})"
+            return f"Graph({self.n_nodes} nodes, {self.n_edges} edges, {self._kind})"
         first = int(np.count_nonzero(self.sides))
-        return f"Graph({first} + {self.n_nodes - first} nodes, {self.n_edges} edges, bipartite, {weights})"
+        return f"Graph({first} + {self.n_nodes - first} nodes, {self.n_edges} edges, {self._kind})"
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "nodes": f"{self.n_nodes:,}, of which {len(self.isolated):,} have no edges",
+            "edges": f"{self.n_edges:,}",
+            "kind": self._kind,
+            "ids": format_ids(self.nodes),
+        }
+        degrees = np.diff(self.adjacency.indptr)
+        counts = np.bincount(np.frexp(degrees[degrees > 0])[1], minlength=2)[1:]
+        return summary("Graph", facts, sparkline(counts.tolist(), "nodes with 1, 2–3, 4–7, 8–15, … edges"))

@@ -1,6 +1,5 @@
 """Checks of the arrays that a graph is made of: ids, endpoints and weights."""
 
-import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -11,13 +10,6 @@ from scipy import sparse
 from boostne.edges import find_asymmetry, find_invalid_weight
 from boostne.errors import GraphError
 from boostne.node_ids import as_ids, find_duplicate, format_ids, lookup_ids
-
-logger = logging.getLogger("boostne")
-
-
-def log_dropped_self_loops(count: int) -> None:
-    """Log the number of self-loops that were dropped."""
-    logger.info("dropped %d self-loop%s; self_loops='keep' keeps them", count, "" if count == 1 else "s")
 
 
 def check_unique(ids: NDArray[Any]) -> None:
@@ -72,14 +64,3 @@ def find_nodes(nodes: NDArray[Any], ids: Any) -> NDArray[np.int64]:
             f"its {len(nodes)} ids are {kind} such as {format_ids(nodes[:1])}"
         )
     return found
-
-
-def without_loops(
-    u: NDArray[np.int64], v: NDArray[np.int64], weights: NDArray[Any] | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]:
-    """Return the edges without self-loops, and log their number."""
-    keep = u != v
-    if keep.all():
-        return u, v, weights
-    log_dropped_self_loops(len(keep) - int(np.count_nonzero(keep)))
-    return u[keep], v[keep], None if weights is None else weights[keep]

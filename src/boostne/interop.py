@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from boostne.edges import log_dropped_self_loops
 from boostne.errors import GraphError, ParameterError
 from boostne.graph import Duplicates, Graph, SelfLoops
-from boostne.graph_checks import log_dropped_self_loops
 from boostne.node_ids import format_ids
 from boostne.sides import COLUMNS
 

@@ -10,12 +10,14 @@ from scipy import sparse
 
 from boostne.edges import checked_matrix, entry_position, summed_csr
 from boostne.errors import GraphError
+from boostne.html import small_table, sparkline, summary
 from boostne.node_ids import as_ids, encode_ids, find_duplicate, lookup_ids
 
 _ACCEPTED = (
     "Labels; a dict from node to label or labels; a pair (nodes, labels); a list or array with the labels of "
     "nodes 0, 1, …; a two-dimensional indicator array or sparse matrix"
 )
+_SHOWN, _MAX_BARS = 5, 40  # classes in the table and in the chart of a notebook
 _COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
 
 
@@ -133,6 +135,18 @@ class Labels:
 
     def __repr__(self) -> str:
         return f"Labels({self.n_nodes} nodes, {len(self.classes)} classes, {self.n_labels} labels)"
+
+    def _repr_html_(self) -> str:
+        counts = np.bincount(self.matrix.indices, minlength=len(self.classes))
+        order = np.argsort(-counts, kind="stable")
+        largest = [[self.classes.tolist()[i], f"{counts[i]:,}"] for i in order[:_SHOWN].tolist()]
+        facts = {
+            "nodes": f"{self.n_nodes:,}, of which {np.count_nonzero(np.diff(self.matrix.indptr)):,} are labeled",
+            "classes": f"{len(self.classes):,}",
+            "labels": f"{self.n_labels:,}, {'several' if self.multilabel else 'at most one'} per node",
+        }
+        sizes = sparkline(counts[order[:_MAX_BARS]].tolist(), "nodes of the largest classes")
+        return summary("Labels", facts, small_table(["largest classes", "nodes"], largest), sizes)
 
 
 def as_labels(obj: Any) -> Labels:

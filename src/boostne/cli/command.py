@@ -1,6 +1,6 @@
 """The class of all commands, and the options that several of them share."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -68,9 +68,14 @@ def _set_debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-quiet_option = click.option(
-    "-q", "--quiet", is_flag=True, expose_value=False, callback=_set_quiet, help="Print errors only."
-)
+
+
+def _quiet_option(text: str) -> Callable[[Any], Any]:
+    return click.option("-q", "--quiet", is_flag=True, expose_value=False, callback=_set_quiet, help=text)
+
+
+quiet_option = _quiet_option("Print errors only.")
+no_notes_option = _quiet_option("Print the result and errors only, without notes and progress.")
 debug_option = click.option(
     "--debug",
     is_flag=True,

@@ -18,11 +18,13 @@ from boostne.cli.evaluate import evaluate
 from boostne.cli.generate import generate
 from boostne.cli.limited_memory import is_out_of_memory, out_of_memory_message
 from boostne.cli.listings import datasets, methods
+from boostne.cli.plot import plot
 from boostne.cli.propagate import propagate
 from boostne.cli.recommend import recommend
 from boostne.cli.reproduce import report, reproduce
 from boostne.cli.session import Session
 from boostne.cli.signals import describe, exit_code
+from boostne.cli.similar import similar
 from boostne.cli.streams import flush_stdout, print_error, stdout_error
 from boostne.cli.transform import transform
 from boostne.cli.tune import tune
@@ -94,6 +96,8 @@ for _command in (
     transform,
     update,
     recommend,
+    similar,
+    plot,
     evaluate,
     tune,
     estimate,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boostne.cli.streams import one_line, print_error
-from boostne.progress import Progress, ProgressCallback, silent
+from boostne.progress import ProgressCallback, progress_bar, silent
 
 if TYPE_CHECKING:
     from boostne.embedding import Embedding
@@ -24,15 +24,15 @@ class Screen:
 
     def __init__(self) -> None:
         self.quiet = False
-        self._live: Any = None
+        self._console: Any = None
 
     def note(self, kind: str, message: object) -> None:
         """Write ``boostne: kind: message``, above the progress bar if there is one."""
         line = f"{kind}: {message}"
-        if self._live is None:
+        if self._console is None:
             print_error(line)
         else:
-            self._live.console.print(f"boostne: {one_line(line)}", markup=False, highlight=False, soft_wrap=True)
+            self._console.print(f"boostne: {one_line(line)}", markup=False, highlight=False, soft_wrap=True)
 
     @contextmanager
     def progress(self) -> Iterator[ProgressCallback]:
@@ -40,43 +40,12 @@ class Screen:
         if self.quiet or not sys.stderr.isatty():
             yield silent
             return
-        with _bars() as live:
-            self._live = live
-            stages: dict[str, Any] = {}
-
-            def show(progress: Progress) -> None:
-                if progress.stage not in stages:
-                    for earlier in stages.values():
-                        live.update(earlier, visible=False)
-                    # Rich animates the bar while the total is unknown.
-                    stages[progress.stage] = live.add_task(progress.stage, total=None, detail="")
-                live.update(
-                    stages[progress.stage],
-                    total=1.0 if progress.done else None,
-                    completed=progress.done,
-                    detail=progress.detail,
-                )
-
+        with progress_bar() as (console, show):
+            self._console = console
             try:
                 yield show
             finally:
-                self._live = None
-
-
-def _bars() -> Any:
-    from rich.console import Console
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bars
-
-    return Bars(
-        TextColumn("{task.description:<12}"),
-        BarColumn(bar_width=12),
-        TaskProgressColumn(),
-        TimeRemainingColumn(compact=True),
-        TextColumn("{task.fields[detail]}", markup=False),
-        console=Console(stderr=True),
-        transient=True,
-    )
+                self._console = None
 
 
 def print_table(heads: list[str], rows: list[list[str]], *, right: tuple[int, ...] = ()) -> None:

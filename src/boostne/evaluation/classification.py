@@ -16,16 +16,16 @@ from warnings import warn
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.address_space import affordable_threads
 from boostne.embedding import Embedding
 from boostne.errors import ParameterError
 from boostne.evaluation.checksum import embedding_sha256, labels_sha256
 from boostne.evaluation.result import CLASSIFIERS, RULES, SCORE, Classifier, Evaluation, Rule
-from boostne.kernels import available_threads
+from boostne.kernels import check_threads
 from boostne.label_ranking import top_k
 from boostne.labels import Labels, as_labels
 from boostne.logistic_regression import fit_one_vs_rest
 from boostne.node_ids import encode_ids, format_ids, lookup_ids
+from boostne.progress import ProgressOption, reporting, tracked
 from boostne.validation import check_choice, check_integer, check_number
 
 MIN_CLASSES = 2
@@ -45,6 +45,7 @@ def evaluate(
     classifier: Classifier = "liblinear",
     level_weights: bool = False,
     threads: int | None = None,
+    progress: ProgressOption = False,
 ) -> Evaluation:
     """Score an embedding by node classification.
 
@@ -77,6 +78,8 @@ def evaluate(
         :class:`boostne.LevelWeights`.
     threads : int, optional
         Number of threads; all cores by default. The scores do not depend on it.
+    progress : callable or bool, default False
+        Called repeatedly with a :class:`boostne.progress.Progress`; True shows a progress bar.
 
     Returns
     -------
@@ -103,8 +106,8 @@ def evaluate(
         return (ratio, repeat, *score_split(weighted, training, test, C, rule, classifier)), weights
 
     # Threads suffice because both solvers release the GIL. The largest splits go first to balance the load.
-    with threadpool_limits(1), ThreadPoolExecutor(check_threads(threads)) as pool:
-        found = list(pool.map(score, reversed(splits)))[::-1]
+    with reporting(progress) as report, threadpool_limits(1), ThreadPoolExecutor(check_threads(threads)) as pool:
+        found = list(tracked(pool.map(score, reversed(splits)), len(splits), report, "scoring"))[::-1]
     return Evaluation(
         scores=np.array([scores for scores, _ in found], dtype=SCORE),
         train=ratios,
@@ -285,8 +288,3 @@ def check_C(C: float) -> float:  # noqa: N802
     if value > LARGEST_C:
         raise ParameterError(f"C must be at most {LARGEST_C:g}; got {C:g}")
     return value
-
-
-def check_threads(threads: int | None) -> int:
-    """Return the number of threads; None means all cores."""
-    return affordable_threads(available_threads() if threads is None else check_integer("threads", threads, 1))

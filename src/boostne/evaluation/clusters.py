@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from boostne.errors import ParameterError
 from boostne.evaluation.checksum import embedding_sha256, labels_sha256
-from boostne.evaluation.classification import MIN_CLASSES, as_embedding, check_threads, join
+from boostne.evaluation.classification import MIN_CLASSES, as_embedding, join
 from boostne.evaluation.result import Scores, versions
+from boostne.kernels import check_threads
 from boostne.labels import as_labels
+from boostne.progress import ProgressOption, reporting, tracked
 from boostne.validation import check_integer
 
 CLUSTER_SCORE = np.dtype([("repeat", "i8"), ("nmi", "f8"), ("ari", "f8")])
@@ -27,6 +29,7 @@ def evaluate_clusters(
     normalize: bool = True,
     starts: int = 10,
     threads: int | None = None,
+    progress: ProgressOption = False,
 ) -> "ClusterEvaluation":
     """Score an embedding by clustering.
 
@@ -52,6 +55,8 @@ def evaluate_clusters(
         Number of k-means++ initializations per run; the one with the lowest inertia is kept.
     threads : int, optional
         Number of threads; all cores by default. The scores do not depend on it.
+    progress : callable or bool, default False
+        Called repeatedly with a :class:`boostne.progress.Progress`; True shows a progress bar.
 
     Returns
     -------
@@ -81,8 +86,8 @@ def evaluate_clusters(
     def score(repeat: int) -> tuple[float, ...]:
         return repeat, *_score(vectors, truth, k, starts, _seed(seed, repeat))
 
-    with threadpool_limits(1), ThreadPoolExecutor(n_threads) as pool:
-        rows = list(pool.map(score, range(repeats)))
+    with reporting(progress) as report, threadpool_limits(1), ThreadPoolExecutor(n_threads) as pool:
+        rows = list(tracked(pool.map(score, range(repeats)), repeats, report, "clustering"))
     return ClusterEvaluation(
         scores=np.array(rows, dtype=CLUSTER_SCORE),
         repeats=int(repeats),
@@ -98,7 +103,7 @@ def evaluate_clusters(
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ClusterEvaluation(Scores):
     """The clustering scores of an embedding and the protocol that produced them.
 
@@ -118,6 +123,7 @@ class ClusterEvaluation(Scores):
         Checksums of the vectors and of the labels by node id, independent of their order.
     """
 
+    task: ClassVar[str] = "Clustering"
     metrics: ClassVar[dict[str, str]] = {"nmi": "NMI", "ari": "ARI"}
 
     normalize: bool

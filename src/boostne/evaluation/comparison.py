@@ -10,8 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostne.errors import ParameterError
 from boostne.evaluation.result import Evaluation, versions
+from boostne.html import small_table, summary
 
 _MIN_RESULTS = 2
+_HEAD = ("first", "second", "metric", "win/tie/loss", "difference", "effect", "p", "p (Holm)")
 # Rounding makes scores and differences that are equal in exact arithmetic compare as ties.
 _DECIMALS = 12
 
@@ -123,7 +125,7 @@ class PairTest:
     p_holm: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """The tests of every pair of embeddings by both metrics.
 
@@ -144,8 +146,20 @@ class Comparison:
 
     def table(self) -> str:
         """Return the tests as a text table preceded by the protocol; * marks p below alpha."""
-        head = ["first", "second", "metric", "win/tie/loss", "difference", "effect", "p", "p (Holm)"]
-        rows = [
+        head, rows = list(_HEAD), self._rows()
+        widths = [max(len(row[j]) for row in [head, *rows]) for j in range(len(head))]
+        n_names = 3  # columns of names, left-aligned; numbers are right-aligned
+        lines = [
+            "  ".join(
+                f"{cell:<{width}}" if j < n_names else f"{cell:>{width}}"
+                for j, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in [head, *rows]
+        ]
+        return "\n".join([self._protocol(), "", *lines])
+
+    def _rows(self) -> list[list[str]]:
+        return [
             [
                 test.first,
                 test.second,
@@ -158,19 +172,36 @@ class Comparison:
             ]
             for test in self.tests
         ]
-        widths = [max(len(row[j]) for row in [head, *rows]) for j in range(len(head))]
-        n_names = 3  # columns of names, left-aligned; numbers are right-aligned
-        lines = [
-            "  ".join(
-                f"{cell:<{width}}" if j < n_names else f"{cell:>{width}}"
-                for j, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in [head, *rows]
-        ]
-        return "\n".join([self._protocol(), "", *lines])
 
     def __str__(self) -> str:
         return self.table()
+
+    def __repr__(self) -> str:
+        names = {name for test in self.tests for name in (test.first, test.second)}
+        significant = sum(test.p_holm < self.alpha for test in self.tests)
+        tests = f"{significant} of {len(self.tests)} tests with p < {self.alpha:g} after Holm's correction"
+        return f"Comparison({len(names)} embeddings, {tests})"
+
+    def _repr_html_(self) -> str:
+        return summary("Comparison", {"protocol": self._protocol()}, small_table(_HEAD, self._rows()))
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draw the mean difference of the scores of each pair of embeddings.
+
+        Requires the extra ``viz``: ``pip install "boostne[viz]"``.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure of pyplot.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from boostne.visualization.plots import plot_comparison
+
+        return plot_comparison(self, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON-serializable Python values."""

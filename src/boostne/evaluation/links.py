@@ -25,6 +25,7 @@ from boostne.evaluation.result import Scores, versions
 from boostne.graph import Graph
 from boostne.interop import as_graph
 from boostne.node_ids import format_ids, lookup_ids
+from boostne.progress import ProgressOption, reporting, tracked
 from boostne.validation import check_integer
 
 Operator = Literal["dot", "cosine", "hadamard", "average", "l1", "l2"]
@@ -50,6 +51,7 @@ def evaluate_links(
     repeats: int = 5,
     seed: int = 0,
     operator: Operator | Iterable[Operator] = ("dot", "hadamard"),
+    progress: ProgressOption = False,
 ) -> "LinkEvaluation":
     """Score a method by link prediction.
 
@@ -80,6 +82,8 @@ def evaluate_links(
         Seed of the splits; methods with the same seed are scored on the same pairs.
     operator : {"dot", "cosine", "hadamard", "average", "l1", "l2"}, or several of them
         How a pair is scored. All operators use the same vectors.
+    progress : callable or bool, default False
+        Called repeatedly with a :class:`boostne.progress.Progress`; True shows a progress bar.
 
     Returns
     -------
@@ -107,13 +111,14 @@ def evaluate_links(
     if not set(operators).isdisjoint(LEARNED):
         _check_training_pairs(network, count, operators)
     rows = []
-    for repeat in range(repeats):
-        rng = np.random.default_rng([seed, repeat])
-        parts = split(network, count, rng)
-        vectors = _link_vectors(embed(parts.training), parts.training)
-        one_way = ~has_edges(network, parts.edges[:, ::-1]) if network.directed else None
-        found = score_links(vectors, parts, operators, rng, one_way)
-        rows += [(name, repeat, *scores) for name, scores in found.items()]
+    with reporting(progress) as report:
+        for repeat in tracked(range(repeats), repeats, report, "scoring"):
+            rng = np.random.default_rng([seed, repeat])
+            parts = split(network, count, rng)
+            vectors = _link_vectors(embed(parts.training), parts.training)
+            one_way = ~has_edges(network, parts.edges[:, ::-1]) if network.directed else None
+            found = score_links(vectors, parts, operators, rng, one_way)
+            rows += [(name, repeat, *scores) for name, scores in found.items()]
     # Sorted by operator, then by repeat, because the sort is stable.
     rows.sort(key=lambda row: operators.index(row[0]))
     return LinkEvaluation(
@@ -130,7 +135,7 @@ def evaluate_links(
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LinkEvaluation(Scores):
     """The link prediction scores of a method and the protocol that produced them.
 
@@ -152,6 +157,7 @@ class LinkEvaluation(Scores):
         :meth:`boostne.Graph.fingerprint` of the whole graph.
     """
 
+    task: ClassVar[str] = "Link prediction"
     metrics: ClassVar[dict[str, str]] = {"auc": "AUC", "ap": "average precision", "direction": "AUC of the direction"}
 
     operators: tuple[str, ...]
@@ -164,6 +170,9 @@ class LinkEvaluation(Scores):
 
     def _groups(self) -> tuple[int, ...]:
         return (len(self.operators),)
+
+    def _group_names(self) -> list[str]:
+        return list(self.operators)
 
     def table(self) -> str:
         """Return the means and standard deviations as a text table preceded by the protocol."""

@@ -18,20 +18,14 @@ from numpy.typing import NDArray
 
 from boostne.errors import ParameterError
 from boostne.evaluation.checksum import embedding_sha256, labels_sha256
-from boostne.evaluation.classification import (
-    LabeledVectors,
-    as_embedding,
-    check_C,
-    check_parameters,
-    check_threads,
-    join,
-    score_split,
-)
+from boostne.evaluation.classification import LabeledVectors, as_embedding, check_C, check_parameters, join, score_split
 from boostne.evaluation.result import CLASSIFIERS, SCORE, Evaluation
+from boostne.kernels import check_threads
 from boostne.label_ranking import top_k
 from boostne.labels import as_labels
 from boostne.level_weighting import split as split_folds
 from boostne.logistic_regression import fit_one_vs_rest
+from boostne.progress import ProgressOption, reporting, tracked
 from boostne.validation import check_integer
 
 MIN_FOLDS = 2
@@ -55,7 +49,7 @@ class Choice(NamedTuple):
     C: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NestedEvaluation(Evaluation):
     """The scores of a method whose choices were made on the training nodes of each split.
 
@@ -95,6 +89,7 @@ def evaluate_nested(
     C: Iterable[float] = (0.25, 1, 4, 16, 64),
     folds: int = 3,
     threads: int | None = None,
+    progress: ProgressOption = False,
 ) -> NestedEvaluation:
     """Score a method by node classification, with its choices made on the training nodes of each split.
 
@@ -123,6 +118,8 @@ def evaluate_nested(
         Number of folds of the cross-validation.
     threads : int, optional
         Number of threads; all cores by default. The scores do not depend on it.
+    progress : callable or bool, default False
+        Called repeatedly with a :class:`boostne.progress.Progress`; True shows a progress bar.
 
     Returns
     -------
@@ -157,8 +154,9 @@ def evaluate_nested(
         return (ratio, repeat, *scores), Choice(names[candidate], strength)
 
     splits = [(ratio, repeat) for ratio in ratios for repeat in range(repeats)]
-    with threadpool_limits(1), ThreadPoolExecutor(check_threads(threads)) as pool:  # as in evaluate()
-        found = list(pool.map(score, reversed(splits)))[::-1]
+    # As in evaluate().
+    with reporting(progress) as report, threadpool_limits(1), ThreadPoolExecutor(check_threads(threads)) as pool:
+        found = list(tracked(pool.map(score, reversed(splits)), len(splits), report, "scoring"))[::-1]
     checksums = "\n".join(f"{name} {embedding_sha256(embedding)}" for name, embedding in vectors.items())
     return NestedEvaluation(
         scores=np.array([scores for scores, _ in found], dtype=SCORE),

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.errors import ParameterError
+from boostne.html import small_table, sparkline, summary
 
 Rule = Literal["top-k", "threshold"]
 Classifier = Literal["liblinear", "fast"]
@@ -27,7 +28,7 @@ RULES = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Scores(ABC):
     """Base class of evaluation results.
 
@@ -39,6 +40,7 @@ class Scores(ABC):
         As given.
     """
 
+    task: ClassVar[str]
     metrics: ClassVar[dict[str, str]]  # score fields of `scores` and their display names
 
     scores: NDArray[np.void]
@@ -79,8 +81,50 @@ class Scores(ABC):
     def table(self) -> str:
         """Return the means and standard deviations as a text table preceded by the protocol."""
 
+    @abstractmethod
+    def _protocol(self) -> str:
+        """Return how the scores were computed."""
+
+    def _group_names(self) -> list[str]:
+        """Return the names of the groups; one empty name for a single group."""
+        return [""]
+
     def __str__(self) -> str:
         return self.table()
+
+    def __repr__(self) -> str:
+        means = {title: np.atleast_1d(self.mean(metric)) for metric, title in self.metrics.items()}
+        scores = ", ".join(f"{title} {_ends([f'{mean:.4f}' for mean in found])}" for title, found in means.items())
+        groups = _ends(self._group_names())
+        return f"{type(self).__name__}({scores}{f' for {groups}' if groups else ''}; {self.repeats} repeats)"
+
+    def _repr_html_(self) -> str:
+        columns = [
+            [f"{mean:.4f} ± {std:.4f}" for mean, std in zip(*np.atleast_1d(*found), strict=True)]
+            for found in ((self.mean(metric), self.std(metric)) for metric in self.metrics)
+        ]
+        table = small_table(["", *self.metrics.values()], list(zip(self._group_names(), *columns, strict=True)))
+        first, title = next(iter(self.metrics.items()))
+        chart = sparkline(np.atleast_1d(self.mean(first)).tolist(), title, from_zero=False)
+        return summary(type(self).__name__, {"protocol": self._protocol()}, table, chart)
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draw the mean and the standard deviation of each metric.
+
+        Requires the extra ``viz``: ``pip install "boostne[viz]"``.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure of pyplot.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from boostne.visualization.plots import plot_scores
+
+        return plot_scores(self, self._group_names(), self._protocol(), ax=ax)
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """Return the scores of every repeat as CSV with a header; also write them to `path` if given."""
@@ -97,7 +141,7 @@ class Scores(ABC):
         return text
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation(Scores):
     """The classification scores of an embedding and the protocol that produced them.
 
@@ -122,6 +166,7 @@ class Evaluation(Scores):
         The weight of each level in each split, if they were learned.
     """
 
+    task: ClassVar[str] = "Node classification"
     metrics: ClassVar[dict[str, str]] = {"micro": "Micro-F1", "macro": "Macro-F1"}
 
     train: tuple[float, ...]
@@ -137,6 +182,9 @@ class Evaluation(Scores):
 
     def _groups(self) -> tuple[int, ...]:
         return (len(self.train),)
+
+    def _group_names(self) -> list[str]:
+        return [f"{ratio:g} %" for ratio in self.train]
 
     def table(self) -> str:
         """Return the means and standard deviations as a text table preceded by the protocol."""
@@ -195,6 +243,10 @@ class Evaluation(Scores):
         nodes = f"{self.n_labeled - self.n_without_vector} labeled nodes, {self.n_classes} classes"
         protocol = f"{nodes}; {self.repeats} random splits per ratio (seed {self.seed}); {RULES[self.rule]}"
         return protocol if self.level_weights is None else f"{protocol}; {LEVEL_WEIGHTS}"
+
+
+def _ends(texts: list[str]) -> str:
+    return texts[0] if len(texts) == 1 else f"{texts[0]} … {texts[-1]}"
 
 
 def versions(*more: str) -> dict[str, str]:

@@ -8,10 +8,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.edges import find_invalid_weight
+from boostne.edges import find_invalid_weight, logger
 from boostne.errors import FileFormatError, ParameterError
 from boostne.graph import Duplicates, Graph, SelfLoops
-from boostne.graph_checks import logger
 from boostne.interop import choose_columns
 from boostne.io.delimited_text import PYTHON_BLOCK, TextBlock, TextFile, count_lines, has_header, read_text
 from boostne.io.reading_budget import ReadingBudget

@@ -1,6 +1,5 @@
 """Embeddings in NumPy files: ``.npz``, and ``.npy`` with ids and levels in ``NAME.nodes.json``."""
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -14,7 +13,7 @@ from boostne.embedding import Embedding
 from boostne.errors import FileFormatError
 from boostne.io.atomic import atomic_path, flush_to_disk
 from boostne.io.embedding_ids import IdType, as_hashable, ids_from_json, ids_from_text, ids_to_json
-from boostne.io.files import errors_naming
+from boostne.io.files import errors_naming, file_sha256
 from boostne.io.numpy_files import open_archive, read_npy_file
 
 TARGETS = "targets_"  # prefix of the arrays of target vectors
@@ -83,7 +82,7 @@ def write_npy_ids(embedding: Embedding, path: Path, vectors: Path) -> None:
     content = {
         "nodes": [json.loads(text) for text in ids_to_json(embedding.nodes)],
         "levels": embedding.levels.tolist(),
-        "sha256": _sha256(vectors),
+        "sha256": file_sha256(vectors),
     }
     with atomic_path(ids_path(path)) as temporary:
         temporary.write_text(json.dumps(content), encoding="utf-8")
@@ -110,7 +109,7 @@ def read_npy(path: Path, ids: str | Path | Iterable[Any] | None, id_type: IdType
         if not isinstance(content[name], list):
             found = type(content[name]).__name__
             raise FileFormatError(f"{beside}: {name} must be an array, got {found}; otherwise pass ids=")
-    if content["sha256"] != _sha256(path):
+    if content["sha256"] != file_sha256(path):
         raise FileFormatError(
             f"{beside}: its checksum does not match {path.name}; if the ids are right, pass them with ids="
         )
@@ -120,8 +119,3 @@ def read_npy(path: Path, ids: str | Path | Iterable[Any] | None, id_type: IdType
 def ids_path(path: Path) -> Path:
     """Return the path of the ids and levels of an ``.npy`` file."""
     return path.with_suffix(".nodes.json")
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

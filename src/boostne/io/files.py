@@ -1,6 +1,7 @@
 """Opening files, and the formats, options and errors shared by all readers."""
 
 import gzip
+import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
@@ -76,6 +77,12 @@ def format_suffix(path: Path) -> str:
     """
     name = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     return name.suffix.lower()
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of the content of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager

@@ -10,8 +10,9 @@ import warnings
 from boostne.address_space import affordable_threads
 from boostne.errors import ParameterError
 from boostne.kernels.contract import Kernels
+from boostne.validation import check_integer
 
-__all__ = ["Kernels", "available_threads", "get_kernels", "instruction_set"]
+__all__ = ["Kernels", "available_threads", "check_threads", "get_kernels", "instruction_set"]
 
 
 def available_threads() -> int:
@@ -19,6 +20,11 @@ def available_threads() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def check_threads(threads: int | None) -> int:
+    """Return the number of threads to start; None means all cores."""
+    return affordable_threads(available_threads() if threads is None else check_integer("threads", threads, 1))
 
 
 def get_kernels(name: str | None = None, threads: int | None = None) -> Kernels:

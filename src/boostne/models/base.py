@@ -17,7 +17,7 @@ from boostne.errors import GraphError, ParameterError
 from boostne.graph import Graph
 from boostne.interop import as_graph
 from boostne.matrices.base import matrix_sha256
-from boostne.progress import ProgressCallback, silent
+from boostne.progress import ProgressCallback, ProgressOption, reporting
 from boostne.validation import check_dtype, check_integer
 
 
@@ -77,7 +77,7 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
     def _fit(self, graph: Graph, progress: ProgressCallback) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Return the vectors of the nodes, (n, d), and the width of each level."""
 
-    def fit(self, X: Any, y: object = None, *, progress: ProgressCallback = silent) -> Self:  # noqa: ARG002
+    def fit(self, X: Any, y: object = None, *, progress: ProgressOption = False) -> Self:  # noqa: ARG002
         """Embed the nodes of a graph.
 
         Parameters
@@ -86,21 +86,22 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
             Anything that :func:`boostne.as_graph` accepts.
         y : None
             Ignored; present for compatibility with scikit-learn.
-        progress : callable, optional
-            Called repeatedly with a :class:`boostne.progress.Progress`.
+        progress : callable or bool, default False
+            Called repeatedly with a :class:`boostne.progress.Progress`; True shows a progress bar.
 
         Returns
         -------
         self
         """
         graph = self._check_graph(X)
-        vectors, levels = self._fit(graph, progress)
+        with reporting(progress) as report:
+            vectors, levels = self._fit(graph, report)
         _check_vectors(vectors)
         self.embedding_ = self._as_embedding(graph, vectors, levels)
         self.n_features_in_ = graph.n_nodes
         return self
 
-    def fit_transform(self, X: Any, y: object = None, *, progress: ProgressCallback = silent) -> NDArray[Any]:
+    def fit_transform(self, X: Any, y: object = None, *, progress: ProgressOption = False) -> NDArray[Any]:
         """Embed the nodes of a graph and return their vectors; row i belongs to ``embedding_.nodes[i]``."""
         return self.fit(X, y, progress=progress).embedding_.vectors
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from boostne.embedding import Embedding
 from boostne.errors import GraphError, ParameterError
@@ -18,7 +19,7 @@ from boostne.models.base import Capabilities
 from boostne.models.fitted_graph import FittedGraph
 from boostne.models.folding import PROPAGATION_STEPS
 from boostne.models.inductive import InductiveEmbedder
-from boostne.progress import Progress, ProgressCallback, silent
+from boostne.progress import Progress, ProgressCallback, ProgressOption, reporting
 from boostne.propagation import check_weight, propagate_directed, propagate_in_place
 from boostne.validation import check_number, seed_from
 from boostne.vector_lengths import rescale_in_place, scale_in_place
@@ -204,7 +205,7 @@ class BoostNE(InductiveEmbedder):
         """
         return cls(**{"connectivity": PAPER_MATRIX, "propagation": 0.0, "vector_length": 0.0, **parameters})
 
-    def fit_to_parts(self, X: Any, folder: str | Path, *, progress: ProgressCallback = silent) -> list[Path]:
+    def fit_to_parts(self, X: Any, folder: str | Path, *, progress: ProgressOption = False) -> list[Path]:
         """Embed on a cluster whose workers write the vectors: for embeddings too large for this machine.
 
         Each worker writes the vectors of its rows as a Parquet file, ``part-00000.parquet`` and so on;
@@ -219,7 +220,7 @@ class BoostNE(InductiveEmbedder):
         folder : str or Path
             New or empty, and shared by all workers under this name, for instance on a network drive. Until the end
             it also holds the factors of the finished levels, about twice the size of the vectors.
-        progress : callable, optional
+        progress : callable or bool, default False
             As for :meth:`fit`.
 
         Returns
@@ -244,18 +245,38 @@ class BoostNE(InductiveEmbedder):
                 "of targets: use fit(), or call to_undirected() or with_sides(None) on the graph"
             )
         matrix = self._check_parameters(graph)
-        reordered = self._reorder(graph, matrix, progress)
-        job = self._job(reordered, matrix, seed_from(self.random_state), progress=progress)
-        with (
-            parts_folder(folder) as (parts, levels),
-            DaskEngine(self.engine, job.work.components, FileFactorStore(levels), self.threads) as engine,
-        ):
-            self._store_start(engine, matrix, job.load(engine))
-            for level in self._boost(engine, job):
-                self._store_history(level)
-            self.settings_ |= {"propagation": 0.0, "vector_length": 0.0}
-            progress(Progress("writing", 0.0, "on the workers"))
-            return engine.write_parts(parts, reordered.graph.nodes, self.levels)
+        with reporting(progress) as report:
+            reordered = self._reorder(graph, matrix, report)
+            job = self._job(reordered, matrix, seed_from(self.random_state), progress=report)
+            with (
+                parts_folder(folder) as (parts, levels),
+                DaskEngine(self.engine, job.work.components, FileFactorStore(levels), self.threads) as engine,
+            ):
+                self._store_start(engine, matrix, job.load(engine))
+                for level in self._boost(engine, job):
+                    self._store_history(level)
+                self.settings_ |= {"propagation": 0.0, "vector_length": 0.0}
+                report(Progress("writing", 0.0, "on the workers"))
+                return engine.write_parts(parts, reordered.graph.nodes, self.levels)
+
+    def plot_levels(self, *, ax: Any = None) -> Any:
+        """Draw the norm of the residual after each level, relative to that of X.
+
+        Requires the extra ``viz``: ``pip install "boostne[viz]"``.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure of pyplot.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from boostne.visualization.plots import plot_levels
+
+        check_is_fitted(self, "residual_norms_")
+        return plot_levels(self.residual_norms_, ax=ax)
 
     def _fit(self, graph: Graph, progress: ProgressCallback) -> tuple[NDArray[Any], NDArray[np.int64]]:
         vectors, levels = super()._fit(graph, progress)

@@ -23,7 +23,7 @@ from boostne.kernels import available_threads
 from boostne.matrices import ConnectivityMatrix, MatrixForm, as_connectivity
 from boostne.memory import MemoryBudget
 from boostne.models.base import NodeEmbedder, to_json
-from boostne.progress import Progress, ProgressCallback, silent
+from boostne.progress import Progress, ProgressCallback, ProgressOption, reporting, silent
 from boostne.validation import check_integer, check_number, seed_from
 from boostne.version import installed_version
 
@@ -50,12 +50,13 @@ class FactorizationEmbedder(NodeEmbedder):
     _execution_parameters: ClassVar[tuple[str, ...]] = ("threads", "engine", "memory_limit", "checkpoint")
     _start: InitialV | None = None  # V from which levels start, in the order of the nodes; random if None
 
-    def connectivity_matrix(self, X: Any, *, progress: ProgressCallback = silent) -> sparse.csr_array:
+    def connectivity_matrix(self, X: Any, *, progress: ProgressOption = False) -> sparse.csr_array:
         """Return the connectivity matrix of a graph, as :meth:`fit` would factorize it."""
         graph = self._check_graph(X)
         matrix = self._check_parameters(graph)
-        job = self._job(by_side(graph), matrix, seed_from(self.random_state), progress=progress)
-        form, connectivity, self.dropped_mass_ = job.build()
+        with reporting(progress) as report:
+            job = self._job(by_side(graph), matrix, seed_from(self.random_state), progress=report)
+            form, connectivity, self.dropped_mass_ = job.build()
         self._store_form(matrix, form)
         return connectivity
 

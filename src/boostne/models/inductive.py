@@ -12,7 +12,7 @@ from sklearn.utils import TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
 from boostne.embedding import Embedding
-from boostne.errors import GraphError
+from boostne.errors import GraphError, ParameterError
 from boostne.graph import Graph
 from boostne.interop import as_graph
 from boostne.matrices import ConnectivityMatrix, MatrixForm
@@ -22,7 +22,7 @@ from boostne.models.folding import connectivity_of, find_known_nodes, fold_nodes
 from boostne.models.model_files import load_model, save_model
 from boostne.models.recommendation import recommend_nodes
 from boostne.models.updating import UpdateReport, update_model
-from boostne.progress import ProgressCallback, silent
+from boostne.progress import ProgressCallback, ProgressOption, reporting
 from boostne.validation import check_choice
 
 CONTAINERS = ("default", "pandas", "polars")
@@ -55,15 +55,14 @@ class InductiveEmbedder(FactorizationEmbedder):
     scale_: float | None
     fitted_graph_: FittedGraph
     graph_: Graph
-    targets_: Embedding
     known_: sparse.csr_array
 
-    def fit_transform(self, X: Any, y: object = None, *, progress: ProgressCallback = silent) -> Any:
+    def fit_transform(self, X: Any, y: object = None, *, progress: ProgressOption = False) -> Any:
         """Embed the nodes of a graph and return their vectors as :meth:`transform` would."""
         self.fit(X, y, progress=progress)
         return self._in_container(self.embedding_)
 
-    def fold_in(self, X: Any, *, refresh: bool = False, progress: ProgressCallback = silent) -> Embedding:
+    def fold_in(self, X: Any, *, refresh: bool = False, progress: ProgressOption = False) -> Embedding:
         """Return vectors for the nodes of a graph that the model does not know.
 
         With r_1 the row of X of a new node in the enlarged graph, restricted to known nodes, level i is
@@ -80,7 +79,7 @@ class InductiveEmbedder(FactorizationEmbedder):
             Known nodes may be missing.
         refresh : bool, default=False
             Whether to return new vectors also for known nodes whose edges changed.
-        progress : callable, optional
+        progress : callable or bool, default False
             As for :meth:`fit`.
 
         Returns
@@ -89,10 +88,11 @@ class InductiveEmbedder(FactorizationEmbedder):
             In the order of the graph. Nodes without edges get zero vectors and a warning.
         """
         graph = self._check_enlarged(X)
-        found = fold_nodes(self, graph, find_known_nodes(self, graph), refresh=refresh, progress=progress)
+        with reporting(progress) as report:
+            found = fold_nodes(self, graph, find_known_nodes(self, graph), refresh=refresh, progress=report)
         return Embedding(graph.nodes[found.positions], found.vectors, self.embedding_.levels)
 
-    def transform(self, X: Any, *, refresh: bool = False, progress: ProgressCallback = silent) -> Any:
+    def transform(self, X: Any, *, refresh: bool = False, progress: ProgressOption = False) -> Any:
         """Return the vectors of the nodes of a graph, known and new.
 
         Known nodes keep their vectors, so that ``fit(X).transform(X)`` is ``fit_transform(X)``; new ones are folded in.
@@ -110,12 +110,13 @@ class InductiveEmbedder(FactorizationEmbedder):
         """
         graph = self._check_enlarged(X)
         rows = find_known_nodes(self, graph)
-        found = fold_nodes(self, graph, rows, refresh=refresh, progress=progress)
+        with reporting(progress) as report:
+            found = fold_nodes(self, graph, rows, refresh=refresh, progress=report)
         vectors = self.embedding_.vectors[rows]
         vectors[found.positions] = found.vectors
         return self._in_container(Embedding(graph.nodes, vectors, self.embedding_.levels))
 
-    def update(self, X: Any, *, progress: ProgressCallback = silent) -> UpdateReport:
+    def update(self, X: Any, *, progress: ProgressOption = False) -> UpdateReport:
         """Adapt the model to its graph after nodes, edges or weights changed.
 
         The basis stays: classifiers trained on earlier vectors still apply. Nodes that are no longer in the graph are
@@ -144,7 +145,8 @@ class InductiveEmbedder(FactorizationEmbedder):
         update that is interrupted leaves the model as it was.
         """
         graph = self._check_enlarged(X)
-        fitted, report = update_model(self, graph, self._refit, progress)
+        with reporting(progress) as on_progress:
+            fitted, report = update_model(self, graph, self._refit, on_progress)
         if hasattr(self, "graph_"):
             fitted["graph_"] = graph
         for name, value in fitted.items():
@@ -181,12 +183,16 @@ class InductiveEmbedder(FactorizationEmbedder):
         (['cake'], ['beans'])
         """
         check_is_fitted(self, "embedding_")
-        if self.targets_ is None:
+        targets = self.targets_
+        if targets is None:
             raise GraphError(
                 "the model has no vectors to recommend from: fit a bipartite graph, as with as_graph(edges, "
                 "sides='columns') or read_graph(path, bipartite=True)"
             )
-        return recommend_nodes(self, nodes, n, exclude_known=exclude_known)
+        known = getattr(self, "known_", None)
+        if exclude_known and known is None:
+            raise ParameterError("the model does not have the edges of its graph: pass exclude_known=False")
+        return recommend_nodes(self.embedding_, targets, nodes, n, known if exclude_known else None)
 
     def save(self, path: str | Path, *, graph: Any = None) -> None:
         """Write the fitted model to a file, which :meth:`load` reads.

@@ -1,19 +1,16 @@
 """Recommendations: the nodes whose target vectors have the largest products with the vector of a node."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from boostne.embedding import Embedding
-from boostne.errors import GraphError, ParameterError
+from boostne.errors import GraphError
 from boostne.node_ids import as_ids, format_ids, lookup_ids
 from boostne.validation import check_integer
-
-if TYPE_CHECKING:
-    from boostne.models.inductive import InductiveEmbedder
 
 # Queries and candidates that are multiplied at a time: the product is a few megabytes. Blocks of queries always have
 # this size, because the last bits of a matrix product depend on the shape of its operands.
@@ -31,34 +28,37 @@ class _Direction(NamedTuple):
 
 
 def recommend_nodes(
-    model: "InductiveEmbedder", nodes: Any, n: int, *, exclude_known: bool
+    sources: Embedding, targets: Embedding, nodes: Any, n: int, known: sparse.csr_array | None
 ) -> list[Recommendation] | list[list[Recommendation]]:
-    """Return the best nodes for one node or a list of nodes; see :meth:`InductiveEmbedder.recommend`."""
+    """Return the best nodes for one node or a list of nodes; see :meth:`InductiveEmbedder.recommend`.
+
+    Parameters
+    ----------
+    sources, targets : Embedding
+    nodes : node id, or list or array of ids
+        All among the sources or, if none is, all among the targets.
+    n : int
+    known : csr_array, optional
+        The edges from sources to targets, which are not recommended.
+    """
     several = isinstance(nodes, list | np.ndarray)
     wanted = as_ids(nodes if several else [nodes])
     check_integer("n", n, 1)
-    known = getattr(model, "known_", None)
-    if exclude_known and known is None:
-        raise ParameterError("the model does not have the edges of its graph: pass exclude_known=False")
-    rows = lookup_ids(model.embedding_.nodes, wanted)
+    direction = _Direction(sources, targets, known)
+    rows = lookup_ids(sources.nodes, wanted)
     if len(wanted) and (rows < 0).all():
-        # Nodes of the other side; the transpose of the edges is only needed for these.
-        back = None if known is None or not exclude_known else known.T.tocsr()
-        direction = _Direction(model.targets_, model.embedding_, back)
-        rows = lookup_ids(model.targets_.nodes, wanted)
-    else:
-        direction = _Direction(model.embedding_, model.targets_, known if exclude_known else None)
-    _check_found(model, wanted, rows)
+        direction = _Direction(targets, sources, None if known is None else known.T.tocsr())
+        rows = lookup_ids(targets.nodes, wanted)
+    _check_found(wanted, rows, (sources.nodes, targets.nodes))
     found = list(_best(direction, rows, n))
     return found if several else found[0]
 
 
-def _check_found(model: "InductiveEmbedder", wanted: NDArray[Any], rows: NDArray[np.int64]) -> None:
+def _check_found(wanted: NDArray[Any], rows: NDArray[np.int64], sides: tuple[NDArray[Any], NDArray[Any]]) -> None:
     """Raise GraphError for unknown nodes, and for nodes of both sides in one call."""
     missing = wanted[rows < 0]
     if not len(missing):
         return
-    sides = model.embedding_.nodes, model.targets_.nodes
     elsewhere = np.logical_or(*(lookup_ids(side, missing) >= 0 for side in sides))
     if elsewhere.all():
         raise GraphError(f"all nodes must be on the same side; {format_ids(missing)} are on the other")

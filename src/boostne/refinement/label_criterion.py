@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from boostne.embedding import Embedding
-from boostne.evaluation.classification import check_C, check_threads, join, one_vs_rest
+from boostne.evaluation.classification import check_C, join, one_vs_rest
 from boostne.graph import Graph
+from boostne.kernels import check_threads
 from boostne.label_ranking import top_k
 from boostne.labels import as_labels
 from boostne.level_weighting import split, usable_labels

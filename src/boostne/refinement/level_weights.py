@@ -12,7 +12,8 @@ from threadpoolctl import threadpool_limits
 
 from boostne.embedding import Embedding, column_names
 from boostne.errors import ParameterError
-from boostne.evaluation.classification import as_embedding, check_C, check_threads, join
+from boostne.evaluation.classification import as_embedding, check_C, join
+from boostne.kernels import check_threads
 from boostne.labels import as_labels
 from boostne.level_weighting import HeldOutScores, learn_level_weights
 from boostne.validation import check_integer, check_number, seed_from

@@ -13,7 +13,7 @@ from boostne.errors import GraphError, ParameterError
 from boostne.graph import Graph
 from boostne.interop import as_graph
 from boostne.models import BoostNE
-from boostne.progress import ProgressCallback, silent
+from boostne.progress import ProgressOption, reporting
 from boostne.refinement.label_criterion import LabelCriterion
 from boostne.refinement.level_weights import LevelWeights
 from boostne.refinement.link_criterion import LinkCriterion
@@ -36,7 +36,7 @@ def tune(
     folds: int = 3,
     random_state: Any = 0,
     threads: int | None = None,
-    progress: ProgressCallback = silent,
+    progress: ProgressOption = False,
 ) -> TuningResult:
     """Search for the parameters of BoostNE that suit a graph, and embed it with them.
 
@@ -68,8 +68,8 @@ def tune(
         Seed of the folds or of the hidden edges.
     threads : int, optional
         Number of threads; by default that of the estimator. The result does not depend on it.
-    progress : callable, optional
-        Called repeatedly with a :class:`boostne.progress.Progress`.
+    progress : callable or bool, default False
+        Called repeatedly with a :class:`boostne.progress.Progress`; True shows a progress bar.
 
     Returns
     -------
@@ -100,18 +100,19 @@ def tune(
         criterion = LinkCriterion(network, seed)
     else:
         criterion = LabelCriterion(network, labels, C, folds, seed, base.threads)
-    search = Search(settings, criterion, rungs, progress)
-    try:
-        winner, default = search.run()
-        model = settings.model(_settings(search, winner))
-        search.fit(model, network, FINAL_FIT, "full fit of the best setting")
-        weighting = None if labels is None else _level_weights(model, labels, C, folds, seed)
-        return _result(search, winner, default, model, weighting, float(budget))
-    except KeyboardInterrupt as interrupt:
-        if search.best is None or search.best_vectors is None or search.default is None:
-            raise
-        found = _best_so_far(search, search.best, search.best_vectors, search.default.trial, float(budget))
-        raise TuningInterrupted(found) from interrupt
+    with reporting(progress) as report:
+        search = Search(settings, criterion, rungs, report)
+        try:
+            winner, default = search.run()
+            model = settings.model(_settings(search, winner))
+            search.fit(model, network, FINAL_FIT, "full fit of the best setting")
+            weighting = None if labels is None else _level_weights(model, labels, C, folds, seed)
+            return _result(search, winner, default, model, weighting, float(budget))
+        except KeyboardInterrupt as interrupt:
+            if search.best is None or search.best_vectors is None or search.default is None:
+                raise
+            found = _best_so_far(search, search.best, search.best_vectors, search.default.trial, float(budget))
+            raise TuningInterrupted(found) from interrupt
 
 
 def _check_graph(graph: Any) -> Graph:

@@ -2,16 +2,18 @@
 
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostne.embedding import Embedding
+from boostne.html import small_table, sparkline, summary
 from boostne.models import BoostNE
 from boostne.models.base import to_json
 
+_SHOWN, _MAX_BARS = 5, 40  # trials in the table and in the chart of a notebook
 TABLE_HEADS = ("rung", "passes", "window", "form", "negative", "propagation", "length", "levels", "score", "seconds")
 
 
@@ -67,7 +69,7 @@ class Trial:
         ]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TuningResult:
     """The best setting found, its embedding, and all trials.
 
@@ -94,17 +96,32 @@ class TuningResult:
         trial so far, which may come from fewer passes or, without labels, from the graph without its hidden edges.
     """
 
-    embedding: Embedding = field(repr=False)
+    embedding: Embedding
     model: BoostNE
     settings: dict[str, Any]
     level_weights: NDArray[np.float64] | None
     best: Trial
     default: Trial
-    trials: tuple[Trial, ...] = field(repr=False)
+    trials: tuple[Trial, ...]
     criterion: str
     budget: float
     spent: float
     complete: bool = True
+
+    def __repr__(self) -> str:
+        scores = f"{self.criterion} {self.best.score:.4f}, default setting {self.default.score:.4f}"
+        return f"TuningResult({scores}, {len(self.trials)} trials{'' if self.complete else ', interrupted'})"
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "score": f"{self.best.score:.4f} ({self.criterion})",
+            "default setting": f"{self.default.score:.4f}",
+            "trials": f"{len(self.trials)}, at the cost of {self.spent:g} full fits",
+            "search": "complete" if self.complete else "interrupted",
+        }
+        last = [trial.score for trial in self.trials if trial.rung == self.best.rung and not math.isnan(trial.score)]
+        chart = sparkline(sorted(last)[-_MAX_BARS:], "scores of the last rung", from_zero=False)
+        return summary("TuningResult", facts, small_table(TABLE_HEADS, self.rows(_SHOWN)), chart)
 
     def table(self, n: int | None = 10) -> str:
         """Return the best trials of the last rung as a text table, all trials in order if `n` is None."""
@@ -117,6 +134,24 @@ class TuningResult:
             last = [trial for trial in trials if trial.rung == self.best.rung and not math.isnan(trial.score)]
             trials = sorted(last, key=lambda trial: -trial.score)[:n]
         return [trial.cells() for trial in trials]
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draw the scores of all trials, in order, and those of the best and the default setting.
+
+        Requires the extra ``viz``: ``pip install "boostne[viz]"``.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure of pyplot.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from boostne.visualization.plots import plot_trials
+
+        return plot_trials(self, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the vectors as JSON-serializable values."""

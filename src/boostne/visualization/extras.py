@@ -1,4 +1,4 @@
-"""Optional dependencies of the reports, checked before any work is done."""
+"""Optional dependencies of reports and plots, checked before any work is done."""
 
 from importlib.util import find_spec
 
@@ -8,7 +8,7 @@ _PACKAGES = ("plotly", "matplotlib")
 
 
 class MissingExtraError(BoostneError):
-    """A package that a report needs is not installed."""
+    """A package that a report or plot needs is not installed."""
 
 
 def require_extras() -> None:
@@ -18,3 +18,11 @@ def require_extras() -> None:
         raise MissingExtraError(
             f'reports require {" and ".join(missing)}, not installed here: pip install "boostne[report]"'
         )
+
+
+def require_matplotlib() -> None:
+    """Raise unless matplotlib is installed."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise MissingExtraError('plots need matplotlib, which is not installed: pip install "boostne[viz]"') from None

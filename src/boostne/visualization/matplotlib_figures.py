@@ -10,6 +10,8 @@ from boostne.visualization.charts import Chart, Line
 from boostne.visualization.level_map import LevelMap, level_name
 from boostne.visualization.palette import LIGHT, MARKERS, class_style
 
+# Formats of figures, and metadata that would change from run to run.
+FIGURE_METADATA = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 _DPI = 200
 _MAX_LEGEND_CLASSES = 20  # with more classes a legend is unreadable
 
@@ -62,7 +64,7 @@ def save_level_map(level_map: LevelMap, folder: Path) -> None:
 def _draw_line(axes: Any, line: Line) -> None:
     color, marker = LIGHT[line.style % len(LIGHT)], MARKERS[line.style % len(MARKERS)].matplotlib
     style = {"linestyle": "--", "linewidth": 1.2} if line.reference else {"marker": marker, "capsize": 2}
-    axes.errorbar(line.x, line.y, yerr=line.error, color=color, label=_escape(line.name), **style)
+    axes.errorbar(line.x, line.y, yerr=line.error, color=color, label=escape_text(line.name), **style)
 
 
 def _draw_map(axes: Any, positions: Any, class_of: Any, classes: list[str]) -> None:
@@ -73,22 +75,24 @@ def _draw_map(axes: Any, positions: Any, class_of: Any, classes: list[str]) -> N
     for i, name in enumerate(classes):
         color, marker = class_style(i)
         points = positions[class_of == i].T
-        axes.scatter(*points, color=LIGHT[color], marker=marker.matplotlib, label=_escape(name), **common)
+        axes.scatter(*points, color=LIGHT[color], marker=marker.matplotlib, label=escape_text(name), **common)
 
 
-def _escape(text: str) -> str:
+def escape_text(text: str) -> str:
     """Escape text that matplotlib would parse as math, or hide from the legend (a leading underscore)."""
     escaped = text.replace("$", r"\$")
     return f"\u200b{escaped}" if escaped.startswith("_") else escaped
 
 
 def _save(figure: Any, path: Path) -> None:
+    for suffix in (".svg", ".png"):
+        save_figure(figure, path.with_name(path.name + suffix))
+
+
+def save_figure(figure: Any, path: Path) -> None:
+    """Write a figure atomically, in the format of the suffix, with the same bytes for the same figure."""
     import matplotlib
 
-    for suffix, metadata in ((".svg", {"Date": None}), (".png", {"Software": None})):
-        # A fixed salt makes the ids inside an SVG, and so its bytes, reproducible.
-        with (
-            atomic_path(path.with_name(path.name + suffix)) as temporary,
-            matplotlib.rc_context({"svg.hashsalt": "boostne"}),
-        ):
-            figure.savefig(temporary, dpi=_DPI, metadata=metadata)
+    # A fixed salt makes the ids inside an SVG, and so its bytes, reproducible.
+    with atomic_path(path) as temporary, matplotlib.rc_context({"svg.hashsalt": "boostne"}):
+        figure.savefig(temporary, dpi=_DPI, metadata=FIGURE_METADATA[path.suffix.lower()])
