@@ -62,16 +62,20 @@ def reorder(
 
 def by_community(graph: Graph, kernels: Kernels) -> ReorderedGraph:
     """Sort the nodes of an undirected graph by community; within a community they keep their order."""
+    order = np.argsort(find_communities(graph, kernels, MAX_COMMUNITY), kind="stable")
+    inverse = np.empty_like(order)
+    inverse[order] = np.arange(len(order))
+    return ReorderedGraph(graph.permuted(order), order, inverse)
+
+
+def find_communities(graph: Graph, kernels: Kernels, max_size: int) -> NDArray[np.int32]:
+    """Label the community of each node of an undirected graph, of at most `max_size` nodes, by label propagation."""
     A = graph.rescaled()[0].adjacency  # float32 has a smaller range than the weights
     arrays = CSRGraph(
         A.indptr.astype(np.int64),
         A.indices.astype(np.int32, copy=False),
         A.data.astype(np.float32, copy=False) if graph.weighted else None,
     )
-    communities = kernels.communities(
-        arrays, max_size=MAX_COMMUNITY, max_rounds=MAX_ROUNDS, tolerated_changes=int(CONVERGED * graph.n_nodes)
+    return kernels.communities(
+        arrays, max_size=max_size, max_rounds=MAX_ROUNDS, tolerated_changes=int(CONVERGED * graph.n_nodes)
     )
-    order = np.argsort(communities, kind="stable")
-    inverse = np.empty_like(order)
-    inverse[order] = np.arange(len(order))
-    return ReorderedGraph(graph.permuted(order), order, inverse)

@@ -1,7 +1,14 @@
-"""HTML reports: self-contained pages that open offline, in light and dark mode."""
+"""HTML pages: reports, and the explorer, an interactive map. Pages are self-contained, in light and dark mode."""
 
 from boostne.visualization.evaluation_page import write_evaluation_report
+from boostne.visualization.explorer import ExplorerServer, write_explorer_page
 from boostne.visualization.extras import MissingExtraError
 from boostne.visualization.tuning_page import write_tuning_report
 
-__all__ = ["MissingExtraError", "write_evaluation_report", "write_tuning_report"]
+__all__ = [
+    "ExplorerServer",
+    "MissingExtraError",
+    "write_evaluation_report",
+    "write_explorer_page",
+    "write_tuning_report",
+]
