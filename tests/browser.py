@@ -1,15 +1,12 @@
 """Chromium for tests, driven by playwright."""
 
 import os
-import subprocess
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import ExitStack, contextmanager
 
 import pytest
+from benchmarks import browser
 
-FIND = Path(__file__).parents[1] / "scripts" / "install-browser"
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
-SOFTWARE_WEBGL = ("--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 EVIL = "<script>window.hacked = true</script><img src=x onerror='window.hacked = true'>"
 
 
@@ -22,18 +19,12 @@ def skip_or_fail(reason):
 @contextmanager
 def launch(*flags):
     """Launch the system Chromium; if there is none, skip, or fail in CI."""
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        skip_or_fail("playwright is not installed: pip install playwright")
-    found = subprocess.run(["sh", str(FIND), "--find"], capture_output=True, text=True, check=False)
-    if found.returncode:
-        skip_or_fail(found.stderr.strip())
-    with sync_playwright() as playwright:
-        # Root, as in containers, cannot use the sandbox; the pages are trusted.
-        running = playwright.chromium.launch(executable_path=found.stdout.strip(), args=["--no-sandbox", *flags])
+    with ExitStack() as stack:
+        try:
+            running = stack.enter_context(browser.launch(*flags))
+        except browser.BrowserMissingError as error:
+            skip_or_fail(str(error))
         yield running
-        running.close()
 
 
 def open_address(context, address, allowed=("file:", "data:", "blob:"), script=None):
@@ -55,15 +46,6 @@ def open_address(context, address, allowed=("file:", "data:", "blob:"), script=N
     page.route("**/*", check)
     page.goto(address)
     return page
-
-
-def until(page, expression, value):
-    """Wait until an expression has a value; Playwright's wait_for_function needs eval, which the page forbids."""
-    for _ in range(400):
-        if page.evaluate(expression) == value:
-            return
-        page.wait_for_timeout(50)
-    assert page.evaluate(expression) == value
 
 
 def overflow(page):

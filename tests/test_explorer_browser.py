@@ -4,7 +4,8 @@ import io
 
 import numpy as np
 import pytest
-from tests.browser import DESKTOP, EVIL, PHONE, SOFTWARE_WEBGL, background, launch, open_address, overflow, until
+from benchmarks.browser import SOFTWARE_WEBGL, until
+from tests.browser import DESKTOP, EVIL, PHONE, background, launch, open_address, overflow
 
 from boostne import BoostNE, Embedding, Graph, planted_partition
 from boostne.labels import as_labels

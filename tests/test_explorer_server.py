@@ -12,7 +12,8 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from tests.browser import DESKTOP, SOFTWARE_WEBGL, launch, open_address, until
+from benchmarks.browser import SOFTWARE_WEBGL, until
+from tests.browser import DESKTOP, launch, open_address
 from tests.processes import start_python
 
 from boostne import BoostNE, Graph, load_dataset

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from tests.browser import DESKTOP, EVIL, PHONE, background, launch, open_address, overflow, until
+from benchmarks.browser import until
+from tests.browser import DESKTOP, EVIL, PHONE, background, launch, open_address, overflow
 from tests.reproduction_folder import DATASETS, LEVELS, MAP_NODES, TRAIN, write_reproduction
 
 from boostne import BoostNE, Embedding, NetMF, evaluate, load_dataset

@@ -28,8 +28,8 @@ class Coloring {
     Object.assign(this, { group, names, sizes, share, ends });
   }
 
-  // RGBA of each node. If a group is highlighted, the others fade.
-  paint(n, highlighted, isMember) {
+  // RGBA of each node. Nodes that `isDimmed` fade; if a group is highlighted, the others have its color.
+  paint(n, highlighted, isDimmed) {
     const theme = themeColors();
     const pixels = new Uint8Array(4 * n);
     const table = this.share && Array.from({ length: 256 }, (_, i) => rampColor(theme.ramp, i / 255));
@@ -38,15 +38,12 @@ class Coloring {
       let alpha = 205;
       if (table) {
         color = table[Math.round(this.share[i] * 255)];
-        alpha = 90 + Math.round(this.share[i] * 150);
+        alpha = 150 + Math.round(this.share[i] * 90);
       } else if (this.group && this.group[i] >= 0 && this.group[i] < SERIES) {
         color = theme.series[this.group[i]];
       }
-      if (highlighted !== null) {
-        const member = isMember(i, highlighted);
-        alpha = member ? 235 : 110;
-        color = member ? theme.series[highlighted < SERIES ? highlighted : 0] : theme.faded;
-      }
+      if (isDimmed(i)) [color, alpha] = [theme.faded, 110];
+      else if (highlighted !== null) [color, alpha] = [theme.series[highlighted < SERIES ? highlighted : 0], 235];
       [pixels[4 * i], pixels[4 * i + 1], pixels[4 * i + 2], pixels[4 * i + 3]] = [color[0], color[1], color[2], alpha];
     }
     return pixels;

@@ -105,8 +105,11 @@ class Explorer {
   paint() {
     const { coloring, highlighted } = this;
     const byLabel = byId("color-by").value === "label";
-    const isMember = (row, group) => (byLabel ? this.hasLabel(row, group) : coloring.group[row] === group);
-    this.view.setColors(coloring.paint(this.description.n, highlighted, isMember));
+    const isMember = (row) => (byLabel ? this.hasLabel(row, highlighted) : coloring.group[row] === highlighted);
+    const chosen = this.inside?.length ? new Uint8Array(this.description.n) : null;
+    this.inside?.forEach((row) => { chosen[row] = 1; });
+    const isDimmed = (row) => (chosen !== null && !chosen[row]) || (highlighted !== null && !isMember(row));
+    this.view.setColors(coloring.paint(this.description.n, highlighted, isDimmed));
     if (coloring.share) showScale(coloring.ends);
     else showGroups(coloring, highlighted, (group) => {
       this.highlighted = group;
@@ -163,27 +166,27 @@ class Explorer {
       return;
     }
     const facts = this.facts(row);
-    showCard(facts, left, top, this.view.camera.width);
+    showCard(facts, left, top, this.view.camera);
     facts.strongest = await this.source.strongest(row);
-    if (this.view.marks.hovered === row) showCard(facts, left, top, this.view.camera.width);
+    if (this.view.marks.hovered === row) showCard(facts, left, top, this.view.camera);
   }
 
   lasso(polygon) {
     this.inside = nodesInside(this.view.end, polygon);
-    Object.assign(this.view.marks, { lasso: null, inside: this.inside });
+    this.view.marks.lasso = null;
     this.setLasso(false);
+    this.paint();
     showSelection(this.inside, this.labels, this.description.classes, this.description.n, {
       download: () => downloadText("ids.txt", this.inside.map((row) => `${this.ids[row]}\n`).join("")),
       clear: () => this.clearSelection(),
     });
-    this.view.redraw();
   }
 
   clearSelection() {
     this.inside = null;
-    Object.assign(this.view.marks, { lasso: null, inside: [] });
+    this.view.marks.lasso = null;
     showSelection(null);
-    this.view.redraw();
+    this.paint();
   }
 
   clear() {

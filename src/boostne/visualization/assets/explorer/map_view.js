@@ -15,7 +15,7 @@ class MapView {
     this.level = 0; // 0 is all levels
     this.progress = 1;
     this.small = false; // whether all levels are shown side by side
-    this.marks = { selected: -1, hovered: -1, similar: [], edges: [], inside: [], lasso: null };
+    this.marks = { selected: -1, hovered: -1, similar: [], edges: [], lasso: null };
     this.names = () => [];
     this.frames = 0;
     renderer.onRestore = () => this.redraw();

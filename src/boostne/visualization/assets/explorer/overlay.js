@@ -24,8 +24,8 @@ class Overlay {
       panels.forEach((panel) => this.drawCaption(panel, view));
       return;
     }
-    this.drawMarks(view);
     this.drawNames(view);
+    this.drawMarks(view);
     this.drawLasso(view);
   }
 
@@ -45,12 +45,11 @@ class Overlay {
   }
 
   drawMarks(view) {
-    const { selected, hovered, similar, edges, inside } = view.marks;
+    const { selected, hovered, similar, edges } = view.marks;
     if (selected >= 0) {
       this.drawLines(view, selected, edges, this.color("edge"), 1);
       this.drawLines(view, selected, similar, this.color("accent"), 1.5);
     }
-    if (inside.length <= 5000) inside.forEach((row) => this.drawRing(view, row, 1, this.color("text"), 1));
     similar.forEach((row) => this.drawRing(view, row, 2, this.color("accent"), 1.5));
     if (selected >= 0) this.drawRing(view, selected, 4, this.color("text"), 2.5);
     if (hovered >= 0) this.drawRing(view, hovered, 3, this.color("text"), 1.5);

@@ -118,7 +118,7 @@ function showSelection(rows, labels, classes, n, actions) {
   section.replaceChildren(...parts, download);
 }
 
-function showCard(facts, left, top, width) {
+function showCard(facts, left, top, { width, height } = {}) {
   const card = byId("card");
   card.hidden = facts === null;
   if (facts === null) return;
@@ -129,7 +129,7 @@ function showCard(facts, left, top, width) {
   const toLeft = left > width / 2;
   card.style.left = toLeft ? "" : `${left + 16}px`;
   card.style.right = toLeft ? `${width - left + 16}px` : "";
-  card.style.top = `${Math.max(top - 20, 8)}px`;
+  card.style.top = `${Math.max(Math.min(top - 20, height - card.offsetHeight - 8), 8)}px`;
 }
 
 function downloadText(name, text) {
