@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 FIND = Path(__file__).parents[1] / "scripts" / "install-browser"
-SOFTWARE_WEBGL = ("--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+# WebGL without a graphics card, and compositing without WebGL, as browsers do then.
+SOFTWARE_WEBGL = ("--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-gpu-compositing")
 STEP_MS = 50
 
 

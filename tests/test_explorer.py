@@ -14,7 +14,7 @@ from boostne.visualization.explorer import arrays, landmarks, page, write_explor
 from boostne.visualization.explorer.content import collect_content
 from boostne.visualization.explorer.landmarks import align, landmark_layout, principal_layout
 from boostne.visualization.explorer.layouts import ProgressiveLayouts, level_layouts
-from boostne.visualization.explorer.neighbors import nearest_neighbors
+from boostne.visualization.explorer.neighbors import nearest_neighbors, unit_rows
 from boostne.visualization.explorer.packing import PackedArray, morton_order, to_map_grid
 
 
@@ -55,6 +55,12 @@ def test_neighbors_of_equal_and_of_zero_vectors_keep_the_order_of_nodes(n):
 def test_neighbors_of_vectors_whose_squares_overflow():
     vectors = np.array([[1e200, 1e200], [1e200, 0.0], [1e-200, 1e-200], [0.0, 1.0]])
     assert nearest_neighbors(vectors, 2)[0].tolist() == [[r for r, _ in row] for row in oracle(vectors, 2)]
+
+
+def test_unit_rows_in_float32_of_entries_beyond_its_range():
+    rows = unit_rows(np.array([[3e200, 4e200], [0.0, 0.0], [3e-200, -4e-200]]), np.float32)
+    assert rows.dtype == np.float32
+    assert np.allclose(rows, [[0.6, 0.8], [0, 0], [0.6, -0.8]])
 
 
 def unpacked(text, described):
@@ -193,19 +199,27 @@ def test_directed_graphs_show_edges_in_both_directions():
     assert content.graph.degrees.tolist() == [1, 1]
 
 
-def test_edges_in_a_page_are_limited_to_the_heaviest(monkeypatch):
-    graph = Graph.from_edges([0, 0, 0, 1], [1, 2, 3, 2], [1.0, 3.0, 2.0, 1.0])
-    content = collect_content(Embedding(range(4), np.eye(4)), graph=graph)
-    order = np.array([2, 0, 3, 1])
-    monkeypatch.setattr(arrays, "MAX_PAGE_EDGES", 7)
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [
+        (0, set()),
+        (3, {(0, 2), (0, 1), (0, 3)}),  # the heaviest edge of each node
+        (4, {(0, 2), (0, 1), (0, 3), (1, 2)}),
+        (5, {(0, 2), (0, 1), (0, 3), (1, 2), (4, 4)}),
+    ],
+)
+def test_edges_in_a_page_are_limited_to_the_heaviest(monkeypatch, limit, expected):
+    graph = Graph.from_edges([0, 0, 0, 1, 4], [1, 2, 3, 2, 4], [1.5, 3.0, 2.0, 1.0, 1.0], self_loops="keep")
+    if limit < 5:
+        graph = Graph.from_edges([0, 0, 0, 1], [1, 2, 3, 2], [1.5, 3.0, 2.0, 1.0], nodes=range(5))
+    content = collect_content(Embedding(range(5), np.eye(5)), graph=graph)
+    order = np.array([2, 4, 0, 3, 1])
+    monkeypatch.setattr(arrays, "MAX_PAGE_EDGES", limit)
     packed = arrays.edge_arrays(content.graph, order)
     counts, offsets = packed["edge_counts"].values, packed["edge_offsets"].values
-    ends = np.cumsum(counts)
-    found = [
-        sorted(order[place + offsets[end - count : end]].tolist())
-        for place, (count, end) in enumerate(zip(counts, ends, strict=True))
-    ]
-    assert dict(zip(order.tolist(), found, strict=True)) == {0: [2, 3], 1: [0, 2], 2: [0, 1], 3: [0]}
+    sources = np.repeat(np.arange(5), counts)
+    pairs = np.sort(np.column_stack([order[sources], order[sources + offsets]]), axis=1)
+    assert sorted(map(tuple, pairs.tolist())) == sorted(expected)
 
 
 def described_page(path):

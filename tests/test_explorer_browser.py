@@ -161,6 +161,31 @@ def test_nodes_move_gradually(visit, explorer):
     assert half == [True, False, True]
 
 
+def test_fewer_nodes_are_drawn_while_the_map_moves_slowly(visit, explorer):
+    page = visit(explorer)
+    # Frames at given times, as if there were 40,000 nodes: first slow ones, then fast ones.
+    drawn = page.evaluate(
+        """() => {
+          const { view } = explorer;
+          const steps = [];
+          view.renderer.draw = (panels, width, height, ratio, step) => steps.push(step);
+          view.redraw = () => {};
+          view.n = 40000;
+          view.draw(0);
+          view.lively = true;
+          for (const now of [100, 200, 300, 400, 500]) view.draw(now);
+          for (let now = 510; now < 700; now += 10) view.draw(now);
+          view.lively = false;
+          view.step = 4;
+          view.draw(800);
+          return steps;
+        }"""
+    )
+    assert drawn[0] == 1
+    assert max(drawn) == 5  # 8,000 nodes
+    assert drawn[-2:] == [1, 1]
+
+
 def test_reduced_motion_switches_levels_at_once(visit, explorer):
     page = visit(explorer, reduced_motion="reduce")
     assert page.evaluate("explorer.view.showLevel(2).then(() => explorer.view.moving)") is False

@@ -197,6 +197,9 @@ def test_command_writes_a_page(folder, capsys):
         (["karate.npz", "-o", "map.html", "--labels", "karrate"], 1, "did you mean 'karate'"),
         (["karate.npz", "-o", "map.html", "--port", "9000"], 2, "give either --port or -o"),
         (["karate.npz", "--port", "99999"], 2, "--port"),
+        (["karate.npz", "-o", "map.html", "--label-header"], 2, "--label-header needs --labels LABELS"),
+        (["karate.npz", "-o", "map.html", "--no-weight"], 2, "--no-weight needs --graph GRAPH"),
+        (["karate.npz", "-o", "map.html", "--to-undirected"], 2, "--to-undirected needs --graph GRAPH"),
         (["karate.npz", "-o", "map.html", "--seed", "-1"], 1, "--seed must be an integer of at least 0"),
     ],
 )

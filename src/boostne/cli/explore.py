@@ -76,6 +76,7 @@ def explore(
     """Run ``boostne explore``."""
     from boostne.io import read_embedding
 
+    _check_file_options(ctx)
     if output is not None:
         if port is not None:
             raise click.UsageError("--port belongs to the server: give either --port or -o.")
@@ -99,6 +100,17 @@ def explore(
     elif not screen.quiet:
         size = f"{Path(output).stat().st_size / 1e6:.1f} MB"
         print_pairs({"vectors": describe_embedding(embedding), "written": f"{output}, {size}"})
+
+
+def _check_file_options(ctx: click.Context) -> None:
+    """Raise UsageError for an option on a file that is not given."""
+    for argument, options in (("labels", PREFIXED_LABEL_FILE_OPTIONS), ("graph", GRAPH_FILE_OPTIONS)):
+        if ctx.params[argument] is None:
+            for option in options:
+                if ctx.params[option.name] is not None:
+                    raise click.UsageError(f"{option.flag} needs --{argument} {argument.upper()}.")
+    if ctx.params["to_undirected"] and ctx.params["graph"] is None:
+        raise click.UsageError("--to-undirected needs --graph GRAPH.")
 
 
 def _serve(screen: Screen, embedding: "Embedding", settings: dict[str, Any], port: int | None) -> None:

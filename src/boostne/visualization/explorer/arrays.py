@@ -1,6 +1,5 @@
 """The arrays of the explorer: what a page contains and what a server sends."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,9 @@ from boostne.visualization.explorer.neighbors import nearest_neighbors
 from boostne.visualization.explorer.packing import PackedArray, smallest_type
 
 NEIGHBORS = 10
-SIMILARITY_UNIT = 1e-4
-MAX_PAGE_EDGES = 1_000_000  # entries of the adjacency in a page; nodes with many edges lose the lightest
-_VALUE_STEPS = 32_767  # of the strongest components' values
+SIMILARITY_UNIT = 1e-3
+MAX_PAGE_EDGES = 500_000  # in a page; nodes with many edges lose the lightest
+VALUE_STEPS = 4095  # of the strongest components' values, from 0 to the largest of all
 _BLOCK_ROWS = 65_536
 
 Rows = NDArray[np.intp]
@@ -35,6 +34,7 @@ def describe(content: Content, steps: int) -> dict[str, Any]:
         "high": high.tolist(),
         "steps": steps,
         "largest": float(max(-low.min(), high.max())),
+        "valueSteps": VALUE_STEPS,
         "classes": list(content.classes),
         "labeled": content.label_matrix is not None,
         "communities": 0 if graph is None else int(graph.communities.max(initial=-1)) + 1,
@@ -83,7 +83,7 @@ def strongest_arrays(embedding: Embedding, order: Rows, largest: float) -> dict[
     """Return the strongest components of each node, and their values in units of the largest of all."""
     blocks = [slice(start, start + _BLOCK_ROWS) for start in range(0, len(order), _BLOCK_ROWS)]
     columns = np.concatenate([strongest_components(embedding, order[block]) for block in blocks])
-    values = embedding.vectors[order[:, None], columns] * (_VALUE_STEPS / (largest or 1.0))
+    values = embedding.vectors[order[:, None], columns] * (VALUE_STEPS / (largest or 1.0))
     return {
         "strongest": PackedArray(columns.astype(np.uint8 if embedding.dimensions <= 256 else np.uint16)),  # noqa: PLR2004
         "strongest_values": PackedArray(np.rint(values).astype(np.int16)),
@@ -91,15 +91,28 @@ def strongest_arrays(embedding: Embedding, order: Rows, largest: float) -> dict[
 
 
 def edge_arrays(graph: GraphContent, order: Rows) -> dict[str, PackedArray]:
-    """Return the neighbors in the graph of each node, as differences of their positions in the order."""
-    limit = _edge_limit(graph.degrees)
-    A = graph.adjacency
-    place = inverse(order)
-    lists = [_heaviest(A, row, limit) for row in order.tolist()]
-    counts = np.array([len(one) for one in lists], dtype=np.int64)
-    targets = np.concatenate([np.sort(place[one]) for one in lists])
-    offsets = targets - np.repeat(np.arange(len(order)), counts)
-    return {"edge_counts": PackedArray(smallest_type(counts)), "edge_offsets": PackedArray(offsets.astype(np.int32))}
+    """Return the edges of each node to nodes later in the order, as differences of their positions in it."""
+    kept = sparse.triu(_heaviest_edges(graph.adjacency)[order][:, order], format="csr")
+    kept.sort_indices()
+    counts = np.diff(kept.indptr)
+    offsets = kept.indices - np.repeat(np.arange(len(order)), counts)
+    return {"edge_counts": PackedArray(smallest_type(counts)), "edge_offsets": PackedArray(smallest_type(offsets))}
+
+
+def _heaviest_edges(adjacency: sparse.csr_array) -> sparse.csr_array:
+    """Return a symmetric matrix with at most `MAX_PAGE_EDGES` edges, which are the heaviest of one of their nodes."""
+    A = sparse.csr_array(adjacency)
+    rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
+    by_weight = np.lexsort((A.indices, -A.data, rows))
+    ranks = np.empty(A.nnz, dtype=np.int64)
+    ranks[by_weight] = np.arange(A.nnz) - A.indptr[rows] + 1  # within the row, from 1
+    rank = sparse.csr_array((ranks, A.indices, A.indptr), shape=A.shape)
+    rank = sparse.csr_array(rank.minimum(sparse.csr_array(rank.T)))
+    edges = np.bincount(sparse.triu(rank).data, minlength=1).cumsum()  # by the largest rank allowed
+    limit = int(np.searchsorted(edges, MAX_PAGE_EDGES, side="right")) - 1
+    rank.data[rank.data > limit] = 0
+    rank.eliminate_zeros()
+    return rank
 
 
 def inverse(order: Rows) -> Rows:
@@ -109,26 +122,9 @@ def inverse(order: Rows) -> Rows:
     return place
 
 
-def _edge_limit(degrees: NDArray[np.int64]) -> int:
-    """Return the largest number of edges per node with which all of them fit into a page."""
-    low, high = 0, int(degrees.max(initial=0))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if int(np.minimum(degrees, middle).sum()) <= MAX_PAGE_EDGES:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def _heaviest(A: sparse.csr_array, row: int, limit: int) -> NDArray[np.int32]:
+def edges_of(graph: GraphContent, row: int, limit: int) -> list[int]:
+    """Return the rows of the neighbors of a node in the graph: all, or those with the `limit` heaviest edges."""
+    A = graph.adjacency
     start, stop = A.indptr[row : row + 2]
-    targets = A.indices[start:stop]
-    if len(targets) <= limit:
-        return np.asarray(targets)
-    return np.asarray(targets[np.argsort(-A.data[start:stop], kind="stable")[:limit]])
-
-
-def edges_of(graph: GraphContent, row: int, limit: int) -> Sequence[int]:
-    """Return the rows of the neighbors of a node in the graph, at most `limit`."""
-    return [int(target) for target in np.sort(_heaviest(graph.adjacency, row, limit))]
+    heaviest = np.argsort(-A.data[start:stop], kind="stable")[:limit]
+    return [int(target) for target in np.sort(A.indices[start:stop][heaviest])]

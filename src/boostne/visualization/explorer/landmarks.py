@@ -56,18 +56,30 @@ def align(positions: NDArray[np.float64], reference: NDArray[np.float64]) -> NDA
 
 def principal_layout(vectors: FloatArray, sample: NDArray[np.intp]) -> NDArray[np.float64]:
     """Project unit vectors on the first two principal components of a sample of them."""
-    rows = unit_rows(vectors[sample])
+    from threadpoolctl import threadpool_limits
+
+    positions = np.empty((len(vectors), 2))
+    with threadpool_limits(1):  # with so little work per call, threads would mostly wait for each other
+        mean, axes = _principal_axes(unit_rows(vectors[sample]))
+        for start in range(0, len(vectors), _BLOCK_ROWS):
+            block = vectors[start : start + _BLOCK_ROWS]
+            # One scale for all rows is faster than unit_rows; rows that are tiny beside the others count as zero.
+            scaled = (block / (np.abs(block).max() or 1.0)).astype(np.float32, copy=False)
+            length = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
+            projected = scaled @ axes.astype(np.float32)
+            positions[start : start + len(block)] = projected / np.where(length > 0, length, 1)
+    return positions - mean @ axes
+
+
+def _principal_axes(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean, and the first two principal components as columns; zero if there are fewer."""
     mean = rows.mean(axis=0)
-    axes = np.zeros((vectors.shape[1], 2))
     found = np.linalg.svd(rows - mean, full_matrices=False)[2][:2]
     # The sign of a singular vector is arbitrary: make the largest entry positive.
     signs = np.sign(found[np.arange(len(found)), np.abs(found).argmax(axis=1)])
+    axes = np.zeros((rows.shape[1], 2))
     axes[:, : len(found)] = (found * signs[:, None]).T
-    positions = np.empty((len(vectors), 2))
-    for start in range(0, len(vectors), _BLOCK_ROWS):
-        block = slice(start, start + _BLOCK_ROWS)
-        positions[block] = (unit_rows(vectors[block], np.float32) - mean.astype(np.float32)) @ axes.astype(np.float32)
-    return positions
+    return mean, axes
 
 
 def _extend(

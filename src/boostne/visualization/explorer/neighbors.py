@@ -19,12 +19,12 @@ _ROUNDING = 2.0**-22  # bound of the rounding error of a product of unit vectors
 
 def unit_rows(block: FloatArray, dtype: DTypeLike = np.float64) -> NDArray[Any]:
     """Scale rows to unit length; zero rows stay zero."""
-    rows = block.astype(dtype)
+    rows = block.astype(np.promote_types(block.dtype, dtype))
     # Divide by the largest entry first: squares of very large or small entries would overflow or underflow.
     for order in (np.inf, 2):
         length = np.linalg.norm(rows, ord=order, axis=1)
-        rows /= np.where(length > 0, length, 1.0).astype(dtype)[:, None]
-    return rows
+        rows /= np.where(length > 0, length, 1).astype(rows.dtype)[:, None]
+    return rows.astype(dtype, copy=False)
 
 
 def nearest_neighbors(

@@ -31,6 +31,7 @@ from boostne.visualization.page import content_security_policy
 from boostne.visualization.palette import css_variables
 
 MAX_PAGE_NODES = 150_000
+_FIRST = ("positions-0", "label_counts", "label_indices")  # shown before the rest of the page is read
 _STEPS = 15  # values of a component in a page, less one
 _SCRIPTS = ("data.js", "colors.js", "camera.js", "renderer.js", "canvas_renderer.js", "regions.js", "selection.js",
             "overlay.js", "panel.js", "map_view.js", "level_control.js", "gestures.js", "main.js")  # fmt: skip
@@ -91,18 +92,20 @@ def check_not_empty(embedding: Embedding) -> None:
         raise ParameterError("the embedding has no nodes, so there is no map to show")
 
 
-def render_shell(description: Mapping[str, Any], data: Markup, *, connect: str = "'none'") -> str:
+def render_shell(description: Mapping[str, Any], texts: Mapping[str, str], *, connect: str = "'none'") -> str:
     """Return the page; its content security policy allows the two scripts below only, by their hashes.
 
     Parameters
     ----------
     description : mapping
         What the script needs to know.
-    data : Markup
-        Elements with the arrays; empty if they are fetched.
+    texts : mapping from str to str
+        The packed arrays; empty if they are fetched.
     connect : str
         Where the script may send requests.
     """
+    first = {name: text for name, text in texts.items() if name in _FIRST}
+    rest = {name: text for name, text in texts.items() if name not in _FIRST}
     sources = "\n".join(_asset(name) for name in _SCRIPTS)
     script = f'(() => {{\n"use strict";\n{sources}\n}})();'
     theme = _asset("theme.js")
@@ -114,7 +117,8 @@ def render_shell(description: Mapping[str, Any], data: Markup, *, connect: str =
         theme=element("script", Markup(theme)),
         heading=element("h1", description["title"]),
         description=json_script("description", description),
-        data=data,
+        first=_data_elements(first),
+        rest=_data_elements(rest),
         script=element("script", Markup(script)),
     )
 
@@ -126,8 +130,11 @@ def _render_page(content: Content, grids: Sequence[NDArray[np.uint16]], progress
     texts = {name: array.to_text() for name, array in arrays.items()}
     texts["ids"] = text_to_base64([content.ids[row] for row in order])
     description["arrays"] = {name: array.described() for name, array in arrays.items()}
-    data = joined(element("script", Markup(text), type="text/plain", id=f"data-{name}") for name, text in texts.items())
-    return render_shell(description, data)
+    return render_shell(description, texts)
+
+
+def _data_elements(texts: Mapping[str, str]) -> Markup:
+    return joined(element("script", Markup(text), type="text/plain", id=f"data-{name}") for name, text in texts.items())
 
 
 def _page_arrays(

@@ -27,7 +27,6 @@ from boostne.visualization.explorer.content import collect_content, strongest_co
 from boostne.visualization.explorer.layouts import ProgressiveLayouts
 from boostne.visualization.explorer.packing import json_bytes
 from boostne.visualization.explorer.page import check_not_empty, render_shell
-from boostne.visualization.html import Markup
 
 HOST = "127.0.0.1"
 DEFAULT_PORT = 8765
@@ -84,14 +83,13 @@ class ExplorerServer:
     ) -> None:
         check_not_empty(embedding)
         self._token = secrets.token_urlsafe(18)
-        self._server = _listen(self._answer, port)
         self._stop = threading.Event()
         self._content = collect_content(embedding, labels, graph, title)
         self._layouts = ProgressiveLayouts(embedding, seed)
         self._arrays = node_arrays(self._content, np.arange(len(embedding)))
         arrays = {name: array.described() for name, array in self._arrays.items()}
         description = describe(self._content, _STEPS) | {"served": True, "arrays": arrays}
-        self._page = render_shell(description, Markup(""), connect="'self'").encode(errors="replace")
+        self._page = render_shell(description, {}, connect="'self'").encode(errors="replace")
         self._routes: list[tuple[re.Pattern[str], Callable[..., Response]]] = [
             (re.compile(r""), lambda: Response(_HTML, self._page)),
             (re.compile(r"layouts"), lambda: Response(_JSON, json_bytes(self._layouts.refined_levels()))),
@@ -103,6 +101,7 @@ class ExplorerServer:
             (re.compile(r"neighbors/(\d{1,10})"), self._neighbors),
             (re.compile(r"edges/(\d{1,10})"), self._edges),
         ]
+        self._server = _listen(self._answer, port)
 
     @property
     def address(self) -> str:

@@ -1,6 +1,6 @@
 // Colors of the nodes. All colors are CSS variables, so that they follow the color scheme.
 
-const SERIES = 10; // distinct colors; less frequent labels share the color of "other"
+const SERIES = 20; // distinct colors; less frequent labels share the color of "other"
 const RAMP = 5; // colors of a scale from low to high
 
 function themeColor(name) {

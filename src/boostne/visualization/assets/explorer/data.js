@@ -14,6 +14,12 @@ async function inflate(bytes) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
+// The script runs before the browser has read all arrays, so that the map appears early.
+const wholePage = new Promise((resolve) => {
+  if (document.readyState !== "loading") resolve();
+  else document.addEventListener("DOMContentLoaded", resolve);
+});
+
 // The inverse of PackedArray.to_text in packing.py: bytes of equal significance are stored together.
 function unpack(bytes, { kind, columns, differences }) {
   const values = new ARRAY_TYPES[kind](bytes.length / Number(kind[1]));
@@ -35,6 +41,25 @@ function runStarts(counts) {
   return starts;
 }
 
+// Edges are stored once, at the earlier of their two nodes. Returns the neighbors of all nodes.
+function bothDirections([counts, offsets]) {
+  const degrees = Uint32Array.from(counts);
+  const eachEdge = (visit) => {
+    for (let row = 0, k = 0; row < counts.length; row++) {
+      for (const stop = k + counts[row]; k < stop; k++) visit(row, row + offsets[k]);
+    }
+  };
+  eachEdge((row, other) => { if (other !== row) degrees[other]++; });
+  const starts = runStarts(degrees);
+  const next = starts.slice();
+  const targets = new Uint32Array(starts[counts.length]);
+  eachEdge((row, other) => {
+    targets[next[row]++] = other;
+    if (other !== row) targets[next[other]++] = row;
+  });
+  return { starts, targets };
+}
+
 class PageSource {
   constructor(description) {
     this.description = description;
@@ -48,6 +73,7 @@ class PageSource {
   }
 
   async read(name) {
+    if (!document.getElementById(`data-${name}`)) await wholePage;
     const holder = document.getElementById(`data-${name}`);
     const bytes = await inflate(bytesFromBase64(holder.textContent));
     holder.remove();
@@ -59,7 +85,7 @@ class PageSource {
   async strongest(row) {
     const [columns, values] = await Promise.all([this.array("strongest"), this.array("strongest_values")]);
     const width = this.description.arrays.strongest.columns;
-    const unit = this.description.largest / 32767;
+    const unit = this.description.largest / this.description.valueSteps;
     return Array.from({ length: width }, (_, i) => [columns[row * width + i], values[row * width + i] * unit]);
   }
 
@@ -71,9 +97,9 @@ class PageSource {
   }
 
   async edges(row) {
-    const [counts, offsets] = await Promise.all([this.array("edge_counts"), this.array("edge_offsets")]);
-    this.edgeStarts ??= runStarts(counts);
-    return Array.from(offsets.subarray(this.edgeStarts[row], this.edgeStarts[row + 1]), (offset) => row + offset);
+    this.adjacency ??= Promise.all([this.array("edge_counts"), this.array("edge_offsets")]).then(bothDirections);
+    const { starts, targets } = await this.adjacency;
+    return Array.from(targets.subarray(starts[row], starts[row + 1]));
   }
 
   async refinedLevels() { return null; } // layouts in a page are final

@@ -27,7 +27,7 @@ class Gestures {
 
   zoom(factor, left = this.view.camera.width / 2, top = this.view.camera.height / 2) {
     this.view.camera.zoomAt(factor, left, top);
-    this.view.redraw();
+    this.view.moved();
   }
 
   wheel(event) {
@@ -71,7 +71,7 @@ class Gestures {
     } else {
       camera.pan(to[0] - from[0], to[1] - from[1]);
     }
-    this.view.redraw();
+    this.view.moved();
   }
 
   extendLasso(to) {

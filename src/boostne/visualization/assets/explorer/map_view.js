@@ -1,6 +1,11 @@
 // The map: which level is shown, the animation between levels, and when to draw.
 
 const TRANSITION_MS = 900;
+const SLOW_MS = 30; // between frames; slower ones show fewer nodes while the map moves
+const FAST_MS = 20;
+const REST_MS = 200; // after this time without movement all nodes are drawn
+const MAX_STEP = 60; // every 60th node; WebGL allows steps of 255 bytes
+const MIN_DRAWN = 8000; // nodes
 const CAPTION = 22; // pixels above a small map
 
 const ease = (t) => (t < 0.5 ? 4 * t ** 3 : 1 - (2 - 2 * t) ** 3 / 2);
@@ -18,6 +23,8 @@ class MapView {
     this.marks = { selected: -1, hovered: -1, similar: [], edges: [], lasso: null };
     this.names = () => [];
     this.frames = 0;
+    this.previous = -Infinity; // time of the previous frame
+    this.step = 1; // while the map moves, every step-th node is drawn
     renderer.onRestore = () => this.redraw();
     this.reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
   }
@@ -107,16 +114,37 @@ class MapView {
     if (this.painted) this.request ??= requestAnimationFrame((now) => this.draw(now));
   }
 
+  // Draws after a change that others will follow, such as dragging.
+  moved() {
+    this.lively = true;
+    clearTimeout(this.rest);
+    this.rest = setTimeout(() => { this.lively = false; this.redraw(); }, REST_MS);
+    this.redraw();
+  }
+
+  // Nodes are stored in an order in which every step-th node is a fair sample of the map.
+  adaptStep(now) {
+    const gap = now - this.previous;
+    this.previous = now;
+    if (gap > REST_MS * 5) return;
+    this.pace = 0.6 * (this.pace ?? gap) + 0.4 * gap;
+    const largest = Math.min(Math.max(Math.floor(this.n / MIN_DRAWN), 1), MAX_STEP);
+    if (this.pace > SLOW_MS) this.step = Math.min(Math.ceil(this.step * 1.5), largest);
+    else if (this.pace < FAST_MS) this.step = Math.max(this.step - 1, 1);
+  }
+
   draw(now) {
     this.request = null;
+    const lively = this.lively || this.moving;
+    if (lively) this.adaptStep(now);
     if (this.moving) this.progress = Math.min((now - this.started) / TRANSITION_MS, 1);
     const ratio = Math.min(devicePixelRatio || 1, 2);
     const panels = this.small ? this.smallPanels() : [this.mainPanel()];
-    this.renderer.draw(panels, this.camera.width, this.camera.height, ratio);
+    this.renderer.draw(panels, this.camera.width, this.camera.height, ratio, lively ? this.step : 1);
     this.overlay.draw(this, panels, ratio);
     this.frames++;
     this.firstFrame ??= performance.now();
-    if (this.moving) this.redraw();
+    if (lively) this.redraw();
   }
 
   mainPanel() {

@@ -74,10 +74,9 @@ class WebGLRenderer {
     this.count = pixels.length / 4;
     gl.bindBuffer(gl.ARRAY_BUFFER, this.colors);
     gl.bufferData(gl.ARRAY_BUFFER, pixels, gl.DYNAMIC_DRAW);
-    gl.vertexAttribPointer(this.place.color, 4, gl.UNSIGNED_BYTE, true, 0, 0);
   }
 
-  bindPositions(name, positions) {
+  bindPositions(name, positions, step) {
     const { gl } = this;
     if (!this.buffers.has(positions)) {
       this.buffers.set(positions, gl.createBuffer());
@@ -85,7 +84,7 @@ class WebGLRenderer {
       gl.bufferData(gl.ARRAY_BUFFER, positions, gl.STATIC_DRAW);
     }
     gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers.get(positions));
-    gl.vertexAttribPointer(this.place[name], 2, gl.UNSIGNED_SHORT, true, 0, 0);
+    gl.vertexAttribPointer(this.place[name], 2, gl.UNSIGNED_SHORT, true, 4 * step, 0);
   }
 
   forget(positions) {
@@ -93,8 +92,8 @@ class WebGLRenderer {
     this.buffers.delete(positions);
   }
 
-  // Draws panels, each with its own place on the canvas, in CSS pixels.
-  draw(panels, width, height, ratio) {
+  // Draws every step-th node of the panels, each with its own place on the canvas, in CSS pixels.
+  draw(panels, width, height, ratio, step) {
     const { gl, canvas } = this;
     if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
       canvas.width = Math.round(width * ratio);
@@ -103,16 +102,18 @@ class WebGLRenderer {
     gl.viewport(0, 0, canvas.width, canvas.height);
     gl.clearColor(0, 0, 0, 0);
     gl.clear(gl.COLOR_BUFFER_BIT);
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.colors);
+    gl.vertexAttribPointer(this.place.color, 4, gl.UNSIGNED_BYTE, true, 4 * step, 0);
     for (const { left, top, camera, start, end, progress, diameter } of panels) {
       gl.viewport(left * ratio, canvas.height - (top + camera.height) * ratio, camera.width * ratio, camera.height * ratio);
-      this.bindPositions("start", start);
-      this.bindPositions("end", end);
+      this.bindPositions("start", start, step);
+      this.bindPositions("end", end, step);
       const [x, y] = [(2 * camera.scale) / camera.width, (2 * camera.scale) / camera.height];
       gl.uniform2f(this.uniform.scale, x, y);
       gl.uniform2f(this.uniform.offset, -camera.x * x, -camera.y * y);
       gl.uniform1f(this.uniform.progress, progress);
       gl.uniform1f(this.uniform.diameter, diameter * ratio);
-      gl.drawArrays(gl.POINTS, 0, this.count);
+      gl.drawArrays(gl.POINTS, 0, Math.ceil(this.count / step));
     }
   }
 }
