@@ -191,6 +191,25 @@ def test_reduced_motion_switches_levels_at_once(visit, explorer):
     assert page.evaluate("explorer.view.showLevel(2).then(() => explorer.view.moving)") is False
 
 
+def test_the_level_chosen_last_is_shown_even_if_another_arrives_later(visit, explorer):
+    page = visit(explorer)
+    level = page.evaluate(
+        """async () => {
+          const { view, source } = explorer;
+          let arrive;
+          const late = new Promise((resolve) => { arrive = resolve; });
+          const read = source.array.bind(source);
+          source.array = (name) => (name === "positions-1" ? late.then(() => read(name)) : read(name));
+          const first = view.showLevel(1);
+          await view.showLevel(2);
+          arrive();
+          await first;
+          return view.level;
+        }"""
+    )
+    assert level == 2
+
+
 def test_play_goes_from_the_coarsest_level_to_all(visit, explorer):
     page = visit(explorer)
     page.evaluate("window.setInterval = (action) => { window.tick = action; return 1; }")

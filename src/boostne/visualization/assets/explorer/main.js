@@ -140,6 +140,7 @@ class Explorer {
     }
     showCard(null);
     view.camera.reveal(...view.place(row));
+    this.ids = await this.source.array("ids");
     const degrees = this.source.has("degrees") ? await this.source.array("degrees") : null;
     const facts = { ...this.facts(row), degree: degrees ? degrees[row] : null, edges: null, neighbors: null };
     facts.strongest = await this.source.strongest(row);

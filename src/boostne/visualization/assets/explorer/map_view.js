@@ -31,8 +31,9 @@ class MapView {
 
   async positions(level) {
     if (!this.loaded.has(level)) this.loaded.set(level, this.source.array(`positions-${level}`));
-    const found = await this.loaded.get(level);
-    this.loaded.set(level, found);
+    const pending = this.loaded.get(level);
+    const found = await pending;
+    if (this.loaded.get(level) === pending) this.loaded.set(level, found);
     return found;
   }
 
@@ -45,7 +46,9 @@ class MapView {
 
   // Moves the nodes to another level, or to better positions of the current one.
   async showLevel(level) {
+    this.wanted = level;
     const target = await this.positions(level);
+    if (this.wanted !== level) return; // another level was chosen meanwhile
     this.level = level;
     if (target === this.end) return;
     const leaving = this.moving ? this.interpolated() : this.end;
