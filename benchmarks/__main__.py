@@ -37,7 +37,9 @@ ON_DEMAND = (
     "gpu",
     "address_space",
     "tuned_peers",
-)  # take long, or need special hardware or systems
+    "explore",
+    "explorer_screenshots",
+)  # take long, or need special hardware, systems or a browser
 
 
 def main() -> None:

@@ -76,10 +76,10 @@ def test_picture_has_two_panels_and_ten_colors(demo):
 
 def test_output_names_the_files_and_the_next_command(demo):
     folder, text = demo
-    for file in ("digits.npz", "digits.png"):
+    for file in ("digits.npz", "digits.png", "digits.html"):
         assert str(Path("demo") / file) in text
     assert "next: boostne evaluate" in text
-    assert sorted(file.name for file in (folder / "demo").iterdir()) == ["digits.npz", "digits.png"]
+    assert sorted(file.name for file in (folder / "demo").iterdir()) == ["digits.html", "digits.npz", "digits.png"]
 
 
 def test_no_picture_without_matplotlib(tmp_path):
@@ -96,4 +96,4 @@ def test_no_picture_without_matplotlib(tmp_path):
     assert done.returncode == 0, done.stderr
     assert 'pip install "boostne[viz]"' in done.stdout
     assert len(scores(done.stdout)) == 3
-    assert [file.name for file in (tmp_path / "a" / "b").iterdir()] == ["digits.npz"]
+    assert sorted(file.name for file in (tmp_path / "a" / "b").iterdir()) == ["digits.html", "digits.npz"]

@@ -1,11 +1,9 @@
 """The reports in Chromium: light and dark mode, desktop and phone."""
 
-import os
-import subprocess
-from pathlib import Path
-
 import numpy as np
 import pytest
+from benchmarks.browser import until
+from tests.browser import DESKTOP, EVIL, PHONE, background, launch, open_address, overflow
 from tests.reproduction_folder import DATASETS, LEVELS, MAP_NODES, TRAIN, write_reproduction
 
 from boostne import BoostNE, Embedding, NetMF, evaluate, load_dataset
@@ -13,34 +11,11 @@ from boostne.labels import as_labels
 from boostne.reproduction import write_reproduction_report
 from boostne.visualization import write_evaluation_report
 
-FIND = Path(__file__).parents[1] / "scripts" / "install-browser"
-DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
-EVIL = "<script>window.hacked = true</script><img src=x onerror='window.hacked = true'>"
-
-
-def skip_or_fail(reason):
-    if os.environ.get("CI") == "true":
-        pytest.fail(reason)
-    pytest.skip(reason)
-
 
 @pytest.fixture(scope="module")
 def browser():
-    """Launch the system Chromium; if there is none, skip, or fail in CI."""
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        skip_or_fail("playwright is not installed: pip install playwright")
-    found = subprocess.run(["sh", str(FIND), "--find"], capture_output=True, text=True, check=False)
-    if found.returncode:
-        skip_or_fail(found.stderr.strip())
-    with sync_playwright() as playwright:
-        # Root, as in containers, cannot use the sandbox; the pages are trusted.
-        running = playwright.chromium.launch(
-            executable_path=found.stdout.strip(), args=["--no-sandbox", "--disable-gpu"]
-        )
+    with launch("--disable-gpu") as running:
         yield running
-        running.close()
 
 
 @pytest.fixture
@@ -51,20 +26,7 @@ def visit(browser):
     def open_page(path, **options):
         context = browser.new_context(**({"viewport": DESKTOP} | options))
         contexts.append(context)
-        page = context.new_page()
-        page.faults = []
-        page.on("console", lambda message: page.faults.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: page.faults.append(str(error)))
-
-        def only_files(route):
-            if route.request.url.startswith(("file:", "data:", "blob:")):
-                route.continue_()
-            else:
-                page.faults.append(route.request.url)
-                route.abort()
-
-        page.route("**/*", only_files)
-        page.goto(path.as_uri())
+        page = open_address(context, path.as_uri())
         until(page, "document.querySelectorAll('.plot:not(.js-plotly-plot)').length", 0)
         return page
 
@@ -101,27 +63,10 @@ def evaluation(tmp_path_factory):
     return path
 
 
-def until(page, expression, value):
-    """Wait until an expression has a value; Playwright's wait_for_function needs eval, which the page forbids."""
-    for _ in range(100):
-        if page.evaluate(expression) == value:
-            return
-        page.wait_for_timeout(50)
-    assert page.evaluate(expression) == value
-
-
 def points(page):
     """Return the coordinates of the dots on the map."""
     x, y = page.evaluate("(({x, y}) => [[...x], [...y]])(document.getElementById('map').data[0])")
     return np.array([x, y])
-
-
-def overflow(page):
-    return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-
-
-def background(page, selector):
-    return page.evaluate(f"getComputedStyle(document.querySelector('{selector}')).backgroundColor")
 
 
 def test_reproduction_report_loads_without_errors(visit, reproduction):

@@ -106,6 +106,8 @@ def _arguments(rng: Random) -> list[str]:
         if option.opts[-1] not in _EXCLUDED and option.name != "page":
             arguments += _option(rng, option)
     arguments += _defaults(rng, name)
+    if name == "explore":
+        arguments += ["-o", "map.html"]  # else it would serve the map until Ctrl-C
     for argument in command.params:
         if isinstance(argument, click.Argument):
             arguments += _values(rng, argument.name)
@@ -157,7 +159,7 @@ def _option(rng: Random, option: click.Option) -> list[str]:
         return [flag, rng.choice(_SIZES)]
     if option.name.removeprefix("label_") in ("format", "method", "variable", "source", "target", "weight"):
         return [flag, rng.choice(("csv", "edgelist", "mtx", "mat", "0", "1", "2", "source", "weight", *_TEXTS))]
-    if option.name in ("checkpoint", "cache", "ids", "labels", "model", "output", "trials"):
+    if option.name in ("checkpoint", "cache", "graph", "ids", "labels", "model", "output", "trials"):
         return [flag, rng.choice(("folder", "graph.csv", "labels.txt", "/dev/null/x", *_TEXTS))]
     pool = _NUMBERS if flag in _SLOW else (*_NUMBERS, *_HUGE)
     return [flag, rng.choice((*pool * 2, *_TEXTS))]

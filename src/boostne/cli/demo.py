@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 @click.command(
     cls=Command,
-    help="""Embed, score and plot the built-in digits.
+    help="""Embed, score, plot and explore the built-in digits.
 
     The graph links each of 1,797 images of handwritten digits to its ten nearest neighbors. Writes digits.npz (the
-    embedding) and digits.png (a map of it). Takes seconds and needs no network.
+    embedding), digits.png (a map of it) and digits.html (an interactive map of all levels). Takes seconds and needs no
+    network.
     """,
     examples=["boostne demo", "boostne demo -o digits-demo"],
 )
@@ -53,8 +54,11 @@ def demo(ctx: click.Context, /, folder: str) -> None:
         picture = f"wrote {files.picture}: map of the digits, and the residual after each level"
     else:
         picture = 'no picture, because matplotlib is not installed: pip install "boostne[viz]"'
+    with session.screen.progress() as progress:
+        digits_demo.write_explorer(result, files.explorer, progress)
     if not session.screen.quiet:
         click.echo(picture)
+        click.echo(f"wrote {files.explorer}: interactive map of all levels; open it in a browser")
         click.echo(f"\nnext: boostne evaluate {files.embedding} digits")
         click.echo("      boostne embed YOUR_EDGES.csv -o vectors.npz")
 

@@ -1,4 +1,4 @@
-"""The demo: the graph of the handwritten digits, embedded, scored and plotted."""
+"""The demo: the graph of the handwritten digits, embedded, scored, plotted and explored."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from boostne.evaluation import evaluate
 from boostne.io.atomic import atomic_path, check_writable
 from boostne.models import BoostNE
 from boostne.progress import Progress, ProgressCallback
+from boostne.visualization.explorer import write_explorer_page
 from boostne.visualization.layout import flat_map
 from boostne.visualization.palette import LIGHT
 
@@ -26,6 +27,7 @@ class DemoFiles(NamedTuple):
 
     embedding: Path
     picture: Path
+    explorer: Path
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +60,7 @@ def prepare(folder: Path) -> DemoFiles:
     if folder.exists() and not folder.is_dir():
         raise ParameterError(f"{folder} is a file; give a folder")
     folder.mkdir(parents=True, exist_ok=True)
-    files = DemoFiles(folder / "digits.npz", folder / "digits.png")
+    files = DemoFiles(folder / "digits.npz", folder / "digits.png", folder / "digits.html")
     for file in files:
         check_writable(file)
     return files
@@ -87,6 +89,12 @@ def compute(progress: ProgressCallback) -> DemoResult:
         train=TRAIN,
         scores=scores,
     )
+
+
+def write_explorer(result: DemoResult, path: Path, progress: ProgressCallback) -> None:
+    """Write an interactive map of all levels."""
+    data = load_dataset("digits")
+    write_explorer_page(path, result.embedding, data.labels, data.graph, title="Handwritten digits", progress=progress)
 
 
 def can_plot() -> bool:

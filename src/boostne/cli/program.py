@@ -15,6 +15,7 @@ import click
 from boostne.cli.demo import demo
 from boostne.cli.embed import embed, estimate
 from boostne.cli.evaluate import evaluate
+from boostne.cli.explore import explore
 from boostne.cli.generate import generate
 from boostne.cli.limited_memory import is_out_of_memory, out_of_memory_message
 from boostne.cli.listings import datasets, methods
@@ -99,6 +100,7 @@ for _command in (
     similar,
     plot,
     evaluate,
+    explore,
     tune,
     estimate,
     propagate,

@@ -90,19 +90,23 @@ def reorder(
 
 def by_community(graph: Graph, kernels: Kernels) -> ReorderedGraph:
     """Sort the nodes of a graph by community, ignoring directions; within a community they keep their order."""
+    order = np.argsort(find_communities(graph, kernels, MAX_COMMUNITY), kind="stable")
+    if graph.sides is not None:
+        order = order[np.argsort(~graph.sides[order], kind="stable")]
+    return _permuted(graph, order)
+
+
+def find_communities(graph: Graph, kernels: Kernels, max_size: int) -> NDArray[np.int32]:
+    """Label the community of each node, of at most `max_size` nodes, by label propagation; directions are ignored."""
     A = graph.to_undirected().rescaled()[0].adjacency  # float32 has a smaller range than the weights
     arrays = CSRGraph(
         A.indptr.astype(np.int64),
         A.indices.astype(np.int32, copy=False),
         A.data.astype(np.float32, copy=False) if graph.weighted else None,
     )
-    communities = kernels.communities(
-        arrays, max_size=MAX_COMMUNITY, max_rounds=MAX_ROUNDS, tolerated_changes=int(CONVERGED * graph.n_nodes)
+    return kernels.communities(
+        arrays, max_size=max_size, max_rounds=MAX_ROUNDS, tolerated_changes=int(CONVERGED * graph.n_nodes)
     )
-    order = np.argsort(communities, kind="stable")
-    if graph.sides is not None:
-        order = order[np.argsort(~graph.sides[order], kind="stable")]
-    return _permuted(graph, order)
 
 
 def by_side(graph: Graph) -> ReorderedGraph:

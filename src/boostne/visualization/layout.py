@@ -6,12 +6,14 @@ from numpy.typing import NDArray
 from boostne.embedding import Embedding, FloatArray
 
 _MAX_ITER, _ANGLE = 400, 0.8  # coarser than scikit-learn's defaults, for speed
+_MAX_ITER_FROM_START = 300
+_START_SPREAD = 1e-2  # standard deviation of given starting positions, so small that the layout can still unfold
 _PERPLEXITY = 30.0
 _PLANE = 2
 _MIN_NODES = 5  # t-SNE needs neighborhoods
 
 
-def flat_map(vectors: FloatArray, seed: int = 0) -> NDArray[np.float64]:
+def flat_map(vectors: FloatArray, seed: int = 0, start: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
     """Lay out vectors in the plane by t-SNE on cosine distances.
 
     Vectors with one or two columns are returned as they are.
@@ -20,6 +22,8 @@ def flat_map(vectors: FloatArray, seed: int = 0) -> NDArray[np.float64]:
     ----------
     vectors : array of shape (n, d)
     seed : int, default 0
+    start : array of shape (n, 2), optional
+        Positions in another layout of the same nodes, which this one will resemble; by default principal components.
 
     Returns
     -------
@@ -44,13 +48,18 @@ def flat_map(vectors: FloatArray, seed: int = 0) -> NDArray[np.float64]:
         tsne = TSNE(
             perplexity=min(_PERPLEXITY, (n - 1) / 3),
             metric="cosine",
-            init="pca",
-            max_iter=_MAX_ITER,
+            init="pca" if start is None else _scaled_start(start),
+            max_iter=_MAX_ITER if start is None else _MAX_ITER_FROM_START,
             angle=_ANGLE,
             random_state=seed,
             n_jobs=1,
         )
         return np.asarray(tsne.fit_transform(vectors), dtype=np.float64)
+
+
+def _scaled_start(start: NDArray[np.float64]) -> NDArray[np.float32]:
+    centered = start - start.mean(axis=0)
+    return np.asarray(centered * (_START_SPREAD / (centered.std() or 1.0)), dtype=np.float32)
 
 
 def level_maps(embedding: Embedding, rows: NDArray[np.intp], seed: int = 0) -> dict[int, NDArray[np.float64]]:

@@ -66,7 +66,7 @@ def render(page: Page) -> str:
     }
     return Template(_asset("page.html")).substitute(
         title=element("title", page.title),
-        policy=element("meta", http_equiv="Content-Security-Policy", content=_policy(scripts)),
+        policy=element("meta", http_equiv="Content-Security-Policy", content=content_security_policy(scripts)),
         style=css_variables() + _asset("page.css"),
         heading=element("h1", page.title),
         lead=page.lead,
@@ -79,7 +79,8 @@ def render(page: Page) -> str:
     )
 
 
-def _policy(scripts: Sequence[str]) -> str:
+def content_security_policy(scripts: Sequence[str]) -> str:
+    """Return a policy that allows the given scripts only, and no requests."""
     hashes = " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
     return f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'"
 

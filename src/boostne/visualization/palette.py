@@ -36,7 +36,12 @@ def class_style(i: int) -> tuple[int, Marker]:
     return i % len(LIGHT), MARKERS[i // len(LIGHT) % len(MARKERS)]
 
 
-def css_variables() -> str:
-    """Return the colors as CSS variables for the style sheet and the page's script."""
+def css_variables(dark_selector: str = "") -> str:
+    """Return the colors as CSS variables for the style sheet and the page's script.
+
+    The colors for dark mode apply if the reader prefers it, or to `dark_selector` if given.
+    """
     light, dark = ("".join(f"--series-{i}:{color};" for i, color in enumerate(colors)) for colors in (LIGHT, DARK))
+    if dark_selector:
+        return f":root{{{light}}}{dark_selector}{{{dark}}}"
     return f":root{{{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}"

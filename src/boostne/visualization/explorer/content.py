@@ -1,0 +1,128 @@
+"""What the explorer shows besides positions: ids, labels, degrees, communities, edges and components."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from boostne.embedding import Embedding
+from boostne.factorization.ordering import find_communities
+from boostne.graph import Graph
+from boostne.kernels import get_kernels
+from boostne.labels import Labels
+from boostne.node_ids import lookup_ids
+
+STRONGEST = 3  # components shown for each node
+
+
+@dataclass(frozen=True, eq=False)
+class GraphContent:
+    """A graph, restricted to the nodes of the embedding.
+
+    Attributes
+    ----------
+    adjacency : csr_array of shape (n, n)
+    degrees : ndarray of int
+        Number of neighbors.
+    communities : ndarray of int
+        Numbered by size, the largest first; every node has one.
+    """
+
+    adjacency: sparse.csr_array
+    degrees: NDArray[np.int64]
+    communities: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """What is shown for the nodes of an embedding.
+
+    Attributes
+    ----------
+    title : str
+    embedding : Embedding
+    ids : list of str
+    classes : list of str
+        The labels that occur, most frequent first.
+    label_matrix : csr_array of shape (n, number of classes), optional
+    graph : GraphContent, optional
+    notes : list of str
+        Sentences on nodes that occur in one input only.
+    """
+
+    title: str
+    embedding: Embedding
+    ids: Sequence[str]
+    classes: Sequence[str]
+    label_matrix: sparse.csr_array | None
+    graph: GraphContent | None
+    notes: Sequence[str]
+
+
+def collect_content(
+    embedding: Embedding, labels: Labels | None = None, graph: Graph | None = None, title: str = "Embedding"
+) -> Content:
+    """Match labels and graph with the nodes of the embedding."""
+    notes: list[str] = []
+    classes, label_matrix = ([], None) if labels is None else _match_labels(embedding, labels, notes)
+    return Content(
+        title=title,
+        embedding=embedding,
+        ids=[str(node) for node in embedding.nodes.tolist()],
+        classes=classes,
+        label_matrix=label_matrix,
+        graph=None if graph is None else _match_graph(embedding, graph, notes),
+        notes=notes,
+    )
+
+
+def strongest_components(embedding: Embedding, rows: slice | NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the columns with the largest absolute values of each row, the largest first."""
+    size = np.abs(embedding.vectors[rows])
+    return np.argsort(-size, axis=1, kind="stable")[:, :STRONGEST]
+
+
+def _match_labels(embedding: Embedding, labels: Labels, notes: list[str]) -> tuple[list[str], sparse.csr_array]:
+    indicator, n_left_out = labels.align(embedding.nodes)
+    if n_left_out:
+        notes.append(f"{_nodes(n_left_out)} with labels {_is(n_left_out)} not in the embedding.")
+    n_unlabeled = int(np.count_nonzero(np.diff(indicator.indptr) == 0))
+    if n_unlabeled:
+        notes.append(f"{_nodes(n_unlabeled)} without a label.")
+    counts = np.bincount(indicator.indices, minlength=len(labels.classes))
+    names = [str(name) for name in labels.classes.tolist()]
+    order = [i for i in sorted(range(len(names)), key=lambda i: (-counts[i], names[i])) if counts[i]]
+    matrix = sparse.csr_array(indicator[:, order])
+    matrix.sort_indices()
+    return [names[i] for i in order], matrix
+
+
+def _match_graph(embedding: Embedding, graph: Graph, notes: list[str]) -> GraphContent:
+    rows = lookup_ids(graph.nodes, embedding.nodes)
+    known = np.flatnonzero(rows >= 0)
+    n_left_out, n_unknown = graph.n_nodes - len(known), len(rows) - len(known)
+    if n_left_out:
+        notes.append(f"{_nodes(n_left_out)} of the graph {_is(n_left_out)} not in the embedding.")
+    if n_unknown:
+        notes.append(f"{_nodes(n_unknown)} of the embedding {_is(n_unknown)} not in the graph.")
+    undirected = graph.to_undirected() if graph.directed else graph
+    # Row i of this matrix selects the row of the i-th node.
+    selection = sparse.csr_array(
+        (np.ones(len(known), dtype=undirected.adjacency.dtype), (known, rows[known])), shape=(len(rows), graph.n_nodes)
+    )
+    shown = Graph(selection @ undirected.adjacency @ selection.T, embedding.nodes)
+    found = find_communities(shown, get_kernels(), max_size=len(shown.nodes))
+    _, community, sizes = np.unique(found, return_inverse=True, return_counts=True)
+    rank = np.empty(len(sizes), dtype=np.int64)
+    rank[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
+    return GraphContent(shown.adjacency, np.diff(shown.adjacency.indptr).astype(np.int64), rank[community])
+
+
+def _nodes(count: int) -> str:
+    return "1 node" if count == 1 else f"{count:,} nodes"
+
+
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"
