@@ -9,7 +9,7 @@ from pathlib import Path
 from boostne.datasets import load_dataset
 from boostne.errors import ParameterError
 from boostne.io.atomic import check_writable
-from boostne.progress import ProgressCallback, silent
+from boostne.progress import ProgressOption, reporting
 from boostne.reproduction import result_rows
 from boostne.reproduction.cache import Cache
 from boostne.reproduction.computations import compute
@@ -50,7 +50,7 @@ def reproduce(
     tuned_datasets: Iterable[str] = (),
     protocol: Protocol | None = None,
     threads: int | None = None,
-    progress: ProgressCallback = silent,
+    progress: ProgressOption = False,
 ) -> Reproduction:
     """Compute the paper's tables, curves and maps, and the tuned comparison, and write them as CSV files.
 
@@ -69,8 +69,8 @@ def reproduce(
         The paper's protocol by default.
     threads : int, optional
         Number of threads; all cores by default.
-    progress : callable, optional
-        Called before each computation.
+    progress : callable or bool, default False
+        Called before each computation; True shows a progress bar.
     """
     protocol = protocol or Protocol()
     datasets, tuned_datasets = tuple(datasets), tuple(tuned_datasets)
@@ -81,7 +81,8 @@ def reproduce(
     of_paper = [name for name in chosen if name in METHODS.values()]
     results, pending = plan_experiments([loaded[name] for name in datasets], of_paper, protocol, cache, threads)
     tuned, more = plan_tuned([loaded[name] for name in tuned_datasets], chosen, protocol, cache, threads)
-    compute([*pending, *more], cache, progress)
+    with reporting(progress) as report:
+        compute([*pending, *more], cache, report)
     tables = (_paper_tables(results, protocol) if results else {}) | (_tuned_tables(tuned, protocol) if tuned else {})
     files = [write_text(folder / f"{name}.csv", to_csv(name, rows)) for name, rows in tables.items()]
     files += _write_maps(folder / "maps", results)
