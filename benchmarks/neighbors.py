@@ -16,7 +16,7 @@ from boostne import BoostNE, Embedding, load_dataset, planted_partition
 
 N_NODES, DIMENSIONS, CLUSTERS = 1_000_000, 128, 10_000
 QUERIES = 1000
-INDEXED = 200_000  # of the generated vectors; building the index of a million takes too long to repeat
+INDEXED = 100_000  # of the generated vectors; building the index of a million takes too long to repeat
 REPEATS = 5
 LIMITS = {"first query": 1.0, "one query": 0.15, "1,000 queries": 15.0}
 

@@ -56,6 +56,7 @@ def test_similar_finds_ids_of_any_type_and_escapes_control_characters(vectors, c
     [
         (["v.npz", "n33"], 1, "node 'n33' is not in the embedding; did you mean 'n3' or 'n13'?"),
         (["numbers.npz", "red"], 1, "node 'red' is not in the embedding; its ids are -2, -1, 0, …"),
+        (["empty.npz", "n3"], 1, "node 'n3' is not in the embedding; it has no nodes"),
         (["v.npz", "n3", "--level", "3"], 1, "level must be between 1 and 2, got 3"),
         (["v.npz", "n3", "--level", "0"], 1, "--level must be an integer of at least 1; got 0"),
         (["v.npz", "n3", "-n", "0"], 1, "-n must be an integer of at least 1; got 0"),
@@ -64,6 +65,7 @@ def test_similar_finds_ids_of_any_type_and_escapes_control_characters(vectors, c
     ],
 )
 def test_similar_reports_errors_on_one_line(vectors, capsys, arguments, code, message):
+    Embedding([], np.zeros((0, 2))).save("empty.npz")
     assert run(["similar", *arguments]) == code
     captured = capsys.readouterr()
     assert message in captured.err

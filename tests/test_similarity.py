@@ -50,6 +50,17 @@ def test_vectors_that_differ_by_less_than_the_rounding_of_the_estimates_are_in_e
     assert found == slow_neighbors(vectors, base[0], 20)[0]
 
 
+def test_disjoint_supports_give_ties_in_the_order_of_the_rows(monkeypatch):
+    monkeypatch.setattr(similarity, "_MAX_CANDIDATES", 3000)
+    clusters = np.random.default_rng(0).integers(400, size=2000)
+    vectors = np.eye(400, dtype=np.float32)[clusters]
+    found = Embedding(range(2000), vectors).most_similar(list(range(100)), n=12)
+    for node, neighbors in enumerate(found):
+        same = [i for i in np.flatnonzero(clusters == clusters[node]).tolist() if i != node]
+        others = np.flatnonzero(clusters != clusters[node]).tolist()
+        assert [other for other, _ in neighbors] == (same + others)[:12]
+
+
 @pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("level", [None, 2])
 def test_results_do_not_depend_on_threads_or_blocks(threads, level, monkeypatch):

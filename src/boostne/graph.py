@@ -387,8 +387,9 @@ class Graph:
         return f"Graph({first} + {self.n_nodes - first} nodes, {self.n_edges} edges, {self._kind})"
 
     def _repr_html_(self) -> str:
+        n_isolated = len(self.isolated)
         facts = {
-            "nodes": f"{self.n_nodes:,}, of which {len(self.isolated):,} have no edges",
+            "nodes": f"{self.n_nodes:,}" + (f", of which {n_isolated:,} have no edges" if n_isolated else ""),
             "edges": f"{self.n_edges:,}",
             "kind": self._kind,
             "ids": format_ids(self.nodes),

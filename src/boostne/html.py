@@ -69,14 +69,14 @@ def small_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> Markup:
 
 
 def sparkline(values: Sequence[float], title: str, *, from_zero: bool = True) -> Markup:
-    """Return bars as an inline SVG that has the color of the text.
+    """Return bars as an inline SVG that has the color of the text, with a caption beside it.
 
     Parameters
     ----------
     values : sequence of float
         Finite; bars of negative values are empty.
     title : str
-        What the bars are, shown on hover.
+        The caption.
     from_zero : bool, default True
         Whether the height is proportional to the value. Otherwise the lowest value has a quarter of the full height.
     """
@@ -89,7 +89,8 @@ def sparkline(values: Sequence[float], title: str, *, from_zero: bool = True) ->
         for i, height in enumerate(heights)
     )
     size = {"width": max(len(numbers), 1) * (_BAR + _GAP), "height": _HEIGHT}
-    return element("svg", element("title", title), *bars, role="img", fill="currentColor", opacity=0.6, **size)
+    chart = element("svg", *bars, role="img", aria_label=title, fill="currentColor", opacity=0.6, **size)
+    return element("div", chart, " ", element("small", title))
 
 
 def _attribute(key: str) -> str:

@@ -17,7 +17,8 @@ FloatArray = NDArray[np.float32] | NDArray[np.float64]
 _BLOCK_ROWS = 16_384  # rows of a product: its result fits into the cache
 _CHUNK_QUERIES = 64  # columns of a product
 _SAMPLE_STRIDE = 16  # every 16th row is in the sample that gives a first lower bound
-_EXACT_ROWS = 65_536
+_EXACT_ROWS = 8192
+_MAX_CANDIDATES = 1 << 22  # of all queries of a chunk, unless it is a single one
 # Squared lengths within these limits neither overflow nor lose precision by underflow in estimates.
 _SAFE_SQUARES = {"float32": (1e-30, 1e30), "float64": (1e-200, 1e200)}
 
@@ -82,7 +83,10 @@ class SimilaritySearch:
             first = Neighbors(np.arange(count), np.zeros(count))
             return [first if is_zero else next(nonzero) for is_zero in zero.tolist()]
         queries = targets.astype(self._estimated.dtype)
-        floors = self._lower_bounds(queries, count)
+        floors, n_expected = self._lower_bounds(queries, count)
+        half = len(targets) // 2
+        if half and n_expected > _MAX_CANDIDATES:  # many ties: smaller chunks take less memory
+            return self._search_chunk(targets[:half], count, pool) + self._search_chunk(targets[half:], count, pool)
 
         def select(rows: slice) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
             estimates = self._estimate(queries, rows)
@@ -97,14 +101,18 @@ class SimilaritySearch:
             pool.map(lambda target, group: self._exact(target, row[group], estimate[group], count), targets, groups)
         )
 
-    def _lower_bounds(self, queries: NDArray[Any], count: int) -> NDArray[Any]:
-        """Return for each query a number that no estimate of its `count` most similar rows is below."""
+    def _lower_bounds(self, queries: NDArray[Any], count: int) -> tuple[NDArray[Any], int]:
+        """Return for each query a number that no estimate of its `count` most similar rows is below.
+
+        Also returns how many estimates of all queries are expected to be above these numbers.
+        """
         sample = slice(0, None, _SAMPLE_STRIDE)
         size = -(-len(self._vectors) // _SAMPLE_STRIDE)
         if size < count:
-            return np.full(len(queries), -np.inf, dtype=queries.dtype)
+            return np.full(len(queries), -np.inf, dtype=queries.dtype), len(queries) * len(self._vectors)
         estimates = self._estimate(queries, sample)
-        return np.asarray(np.partition(estimates, size - count, axis=1)[:, size - count] - 2 * self._error)
+        floors = np.asarray(np.partition(estimates, size - count, axis=1)[:, size - count] - 2 * self._error)
+        return floors, _SAMPLE_STRIDE * int(np.count_nonzero(estimates >= floors[:, None]))
 
     def _estimate(self, queries: NDArray[Any], rows: slice) -> NDArray[Any]:
         """Return the similarity of each query with the given rows, up to rounding."""

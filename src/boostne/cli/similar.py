@@ -115,5 +115,6 @@ def _find(embedding: "Embedding", text: str) -> Any:
                 return node
     known = [str(node) for node in embedding.nodes[:_MAX_COMPARED].tolist()]
     close = get_close_matches(text, known, n=2)
-    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"its ids are {', '.join(known[:3])}, …"
+    ids = f"its ids are {', '.join(known[:3])}, …" if known else "it has no nodes"
+    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else ids
     raise UnknownNodeError(f"node {text!r} is not in the embedding; {hint}")

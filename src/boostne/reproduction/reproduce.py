@@ -11,7 +11,7 @@ from boostne.datasets import load_dataset
 from boostne.errors import ParameterError
 from boostne.io.atomic import check_writable
 from boostne.kernels import available_threads
-from boostne.progress import ProgressCallback, silent
+from boostne.progress import ProgressOption, reporting
 from boostne.reproduction import result_rows
 from boostne.reproduction.cache import Cache
 from boostne.reproduction.computations import compute
@@ -55,7 +55,7 @@ def reproduce(
     protocol: Protocol | None = None,
     threads: int | None = None,
     jobs: int = 1,
-    progress: ProgressCallback = silent,
+    progress: ProgressOption = False,
 ) -> Reproduction:
     """Compute the paper's tables, curves and maps, and the tuned comparison, and write them as CSV files.
 
@@ -77,8 +77,8 @@ def reproduce(
     jobs : int, default 1
         Number of processes. The result files do not depend on it. Processes are spawned: a script that calls this
         with more than one must do so under ``if __name__ == "__main__":``.
-    progress : callable, optional
-        Called before each computation.
+    progress : callable or bool, default False
+        Called before each computation; True shows a progress bar.
     """
     protocol = protocol or Protocol()
     jobs = check_integer("jobs", jobs, 1)
@@ -91,12 +91,13 @@ def reproduce(
     chosen = tuple(methods)
     results, pending = plan_experiments([loaded[name] for name in datasets], chosen, protocol, cache, threads)
     tuned, more = plan_tuned([loaded[name] for name in tuned_datasets], chosen, protocol, cache, threads)
-    if jobs == 1:
-        compute([*pending, *more], cache, progress)
-    else:
-        level = logging.getLogger("boostne").getEffectiveLevel()
-        assignment = Assignment(chosen, protocol, threads, cache.folder.absolute(), level)
-        compute_in_processes({PAPER_PART: pending, TUNED_PART: more}, assignment, jobs, progress)
+    with reporting(progress) as report:
+        if jobs == 1:
+            compute([*pending, *more], cache, report)
+        else:
+            level = logging.getLogger("boostne").getEffectiveLevel()
+            assignment = Assignment(chosen, protocol, threads, cache.folder.absolute(), level)
+            compute_in_processes({PAPER_PART: pending, TUNED_PART: more}, assignment, jobs, report)
     tables = (_paper_tables(results, protocol) if results else {}) | (_tuned_tables(tuned, protocol) if tuned else {})
     files = [write_text(folder / f"{name}.csv", to_csv(name, rows)) for name, rows in tables.items()]
     files += _write_maps(folder / "maps", results)
