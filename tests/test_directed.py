@@ -128,6 +128,20 @@ class TestMatrix:
         p[np.diff(graph.adjacency.indptr) == 0] = 0
         np.testing.assert_allclose(walk.mean_visits, p.mean(axis=0), rtol=1e-12, atol=0)
 
+    @pytest.mark.parametrize("seed", range(3))
+    def test_permuted_nodes_permute_the_matrix(self, seed):
+        graph = random_directed(seed=seed)
+        order = np.random.default_rng(seed).permutation(graph.n_nodes)
+        X, permuted = (build(ExactSource, one)[0].toarray() for one in (graph, graph.permuted(order)))
+        np.testing.assert_allclose(permuted, X[np.ix_(order, order)], atol=1e-12)
+
+    def test_is_that_of_an_undirected_graph_if_all_degrees_are_equal(self):
+        # Walks then visit all nodes alike, so that it does not matter where they start.
+        ring = Graph.from_edges(range(12), [*range(1, 12), 0])
+        directed = build(ExactSource, ring.to_directed(), window=4, negative=0.5)[0]
+        undirected = build(ExactSource, ring, window=4, negative=0.5)[0]
+        np.testing.assert_allclose(directed.toarray(), undirected.toarray(), atol=1e-12)
+
     def test_is_not_symmetric(self):
         X = build(ExactSource, random_directed())[0]
         assert abs(X - X.T).max() > 1
@@ -306,7 +320,9 @@ class TestModel:
             np.testing.assert_array_equal(found.vectors, model.embedding_.vectors)
             np.testing.assert_array_equal(found.targets.vectors, model.targets_.vectors)
         for one in (model, loaded):
-            with pytest.raises(GraphError, match=r"new nodes of a directed graph.*fit a new model"):
+            with pytest.raises(
+                GraphError, match=r"a model of a directed graph does not embed new nodes: fit a new model"
+            ):
                 one.transform(graph)
 
     def test_parts_are_an_error(self, form, tmp_path):

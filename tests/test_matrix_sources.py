@@ -21,13 +21,23 @@ def weighted_graph():
     return Graph.from_edges(*ends, rng.integers(1, 11, 3 * N), nodes=range(N))
 
 
-GRAPH = weighted_graph()
+def directed_graph():
+    """Return a directed graph with nodes that have edges of one direction only."""
+    A = weighted_graph().adjacency.tolil()
+    A[::4] = 0
+    return Graph(A.tocsr(), range(N), directed=True)
+
+
+GRAPH, DIRECTED_GRAPH = weighted_graph(), directed_graph()
 USER_MATRIX = sparse.random_array((N, N), density=0.2, random_state=np.random.default_rng(1), format="csr")
 
 FORMS = {
     "deepwalk, spectral": (DeepWalkMatrix(eigenpairs=30), MatrixForm("spectral")),
     "deepwalk, push": (DeepWalkMatrix(), MatrixForm("push", 1e-4, 20)),
     "deepwalk, bounded": (DeepWalkMatrix(), MatrixForm("push", 0.0, 20)),
+    "directed, exact": (DeepWalkMatrix(), MatrixForm()),
+    "directed, push": (DeepWalkMatrix(), MatrixForm("push", 1e-4, 20)),
+    "directed, bounded": (DeepWalkMatrix(), MatrixForm("push", 0.0, 20)),
     "array": (ExplicitMatrix(USER_MATRIX.toarray()), MatrixForm()),
     "float32 array": (ExplicitMatrix(USER_MATRIX.toarray().astype(np.float32)), MatrixForm()),
     "sparse": (ExplicitMatrix(USER_MATRIX), MatrixForm()),
@@ -35,14 +45,15 @@ FORMS = {
     "callable": (ExplicitMatrix(lambda graph: graph.adjacency), MatrixForm()),
     **{name: (matrix_class(), MatrixForm()) for name, matrix_class in MATRICES.items()},
 }
-PRUNED = ("deepwalk, push", "deepwalk, bounded")
+PRUNED = ("deepwalk, push", "deepwalk, bounded", "directed, push", "directed, bounded")
 # Rows in which X is requested: one by one, in blocks of several sizes, and as a whole.
 SPLITS = [1, 7, 16, 64, N]
 
 
 def make_source(name, dtype="float32", threads=2):
     matrix, form = FORMS[name]
-    return matrix.source(GRAPH, form, dtype=dtype, seed=0, threads=threads)
+    graph = DIRECTED_GRAPH if name.startswith("directed") else GRAPH
+    return matrix.source(graph, form, dtype=dtype, seed=0, threads=threads)
 
 
 def concatenate(blocks):
@@ -177,7 +188,10 @@ class TestContract:
             assert {40 / N, 80 / N, 1.0} <= set(done)
 
 
-@pytest.mark.parametrize("name", [name for name in FORMS if name not in ("deepwalk", "deepwalk, spectral")])
+ON_DEVICES = ("deepwalk", "deepwalk, spectral", "directed, exact")
+
+
+@pytest.mark.parametrize("name", [name for name in FORMS if name not in ON_DEVICES])
 def test_only_the_exact_and_the_spectral_form_of_deepwalk_are_built_on_devices(name):
     assert make_source(name).device_rows("cpu") is None
 

@@ -99,13 +99,15 @@ def test_native_and_reference_kernels_agree(hubs, weighted, epsilon, max_per_row
     assert slow_dropped.max() > 0.01
 
 
-def test_native_and_reference_kernels_agree_on_a_large_graph():
+@pytest.mark.parametrize("directed", [False, True])
+def test_native_and_reference_kernels_agree_on_a_large_graph(directed):
     # Above the size up to which each node has its own slot; the hub makes the hash table grow, and then shrink again.
     n, hub = 270_000, 7
     rng = np.random.default_rng(0)
     source, target = rng.integers(0, n, (2, 2 * n))
     spokes = np.arange(hub + 1, n, 9)
-    graph = Graph.from_indices(np.arange(n), np.r_[source, np.full(len(spokes), hub)], np.r_[target, spokes])
+    ends = np.r_[source, np.full(len(spokes), hub)], np.r_[target, spokes]
+    graph = Graph.from_indices(np.arange(n), *ends, directed=directed)
     slow, fast = (
         push_source(graph, 1e-6, 60, window=6, kernels=kernels).rows(range(hub - 4, hub + 12))[0]
         for kernels in (get_kernels("reference"), get_kernels(threads=1))

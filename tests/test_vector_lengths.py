@@ -5,7 +5,7 @@ import pytest
 from tests import graphs
 
 from boostne import BoostNE
-from boostne.vector_lengths import BLOCK_ROWS, rescale_alike, rescale_in_place, undoing_factors
+from boostne.vector_lengths import BLOCK_ROWS, rescale_alike, rescale_in_place, scale_in_place, undoing_factors
 
 
 def lengths(vectors):
@@ -72,3 +72,16 @@ def test_further_vectors_are_treated_alike():
     rescale_alike(further, scale)
     np.testing.assert_array_equal(further, vectors[5:9])
     np.testing.assert_allclose(vectors * undoing_factors(vectors, scale)[:, None], before)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_scaling_by_a_constant(dtype):
+    vectors = np.random.default_rng(0).gamma(0.5, size=(50, 7)).astype(dtype)
+    vectors[3] = 0
+    before = vectors.copy()
+    scale_in_place(vectors, 2.0)
+    assert lengths(np.delete(vectors, 3, axis=0)).mean() == pytest.approx(2.0, rel=1e-6)
+    np.testing.assert_allclose(vectors * before[0, 0] / vectors[0, 0], before, rtol=1e-5)
+    nothing = np.zeros((2, 3), dtype)
+    scale_in_place(nothing, 2.0)
+    assert not nothing.any()

@@ -55,10 +55,11 @@ _FACTORIZATION = (
             "of the paper: window 10, 256 eigenpairs, vectors as factorized.  [default: recommended]"),
     _option("--propagate", number_or_auto, _BOOSTNE, (),
             "Average each vector with those of the neighbors, with this weight from 0 to 1; 0 does not. By default "
-            "(auto) 0.6, 0.8 if the matrix is pruned, and 0 for a folder of parts.", name="propagation"),
+            "(auto) 0.6, 0.8 if the matrix is pruned or the graph directed, and 0 for a folder of parts.",
+            name="propagation"),
     _option("--vector-length", number_or_auto, _BOOSTNE, (),
-            "Mean length of the vectors, after each was divided by the square root of its length; 0 leaves the lengths "
-            "as they are. By default (auto) 2.5, or 0 for a folder of parts."),
+            "Mean length of the vectors, after each was divided by the square root of its length unless the graph is "
+            "directed; 0 leaves the lengths as they are. By default (auto) 2.5, or 0 for a folder of parts."),
     _option("--engine", ["local", "cuda", "dask", "auto"], _BOOSTNE, (),
             "Where the matrix is factorized: in main memory, on a GPU (needs boostne[gpu]) or on a Dask cluster; auto "
             "uses a GPU if there is one and the matrix fits."),
@@ -82,7 +83,7 @@ _MATRIX = (
     _option("--approximation", ["auto", "exact", "spectral", "push"], (), _DEEPWALK,
             "exact computes every entry; spectral uses the leading eigenpairs, as in the paper; push keeps the largest "
             "entries of each row, for large graphs; auto is push above 20,000 nodes and if memory is short, else "
-            "spectral for dense graphs, else exact."),
+            "spectral for dense undirected graphs, else exact."),
     _option("--eigenpairs", int, (), _DEEPWALK,
             "For spectral: number of eigenpairs; more than the graph has connected components."),
     _option("--epsilon", float, (), _DEEPWALK,

@@ -73,10 +73,7 @@ class FittedGraph:
                     "the same kind, or fit a new model"
                 )
         if self.directed:
-            raise GraphError(
-                "new nodes of a directed graph get no vectors from a model, which knows those of its own nodes only: "
-                "fit a new model to the whole graph"
-            )
+            raise GraphError("a model of a directed graph does not embed new nodes: fit a new model to the whole graph")
 
 
 def neighborhood_digests(graph: Graph) -> NDArray[np.uint64]:

@@ -7,7 +7,8 @@ nodes where no walk starts,
 
 ``X_uv = log max( p_uv / (b m_v) , 1 )``  with  ``m_v = mean_u p_uv``.
 
-For an undirected graph, ``m_v`` would be ``d_v / vol(G)`` if walks started at nodes in proportion to their degrees.
+In an undirected graph in which walks start at nodes in proportion to their degrees, ``m_v`` is ``d_v / vol(G)``, and X
+is that of :mod:`boostne.matrices.deepwalk.exact`.
 """
 
 from typing import Any, NamedTuple
@@ -72,7 +73,7 @@ class DirectedWalk(NamedTuple):
             A.indices.astype(np.int32, copy=False),
             (A.data.astype(np.float64) / unit).astype(dtype) if weighted else None,
             cast_inverse_degrees(self.inverse_degree * unit, dtype),
-            visits=cast_inverse_degrees(reciprocal(self.mean_visits * A.nnz), dtype),
+            inverse_mass=cast_inverse_degrees(reciprocal(self.mean_visits * A.nnz), dtype),
         )
 
 
