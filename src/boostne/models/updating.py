@@ -147,7 +147,7 @@ def update_model(
 
 
 def _check_same_graph(changed: float) -> None:
-    """Raise GraphError if so many edges changed that a model should be fitted again, if it is the same graph at all."""
+    """Raise GraphError if the changed share of the edges is too large for an update."""
     if changed > MAX_CHANGED:
         raise GraphError(
             f"about {changed:.0%} of the edges of the nodes in the model are new or gone: is this the graph of the "
