@@ -300,6 +300,7 @@ class Graph:
         position = np.empty(self.n_nodes, dtype=rows.indices.dtype)
         position[order] = np.arange(self.n_nodes)
         adjacency = sparse.csr_array((rows.data, position[rows.indices], rows.indptr), shape=rows.shape)
+        del rows  # its indices are as large as those of the result
         adjacency.sort_indices()
         return Graph._from_canonical(adjacency, self.nodes[order], directed=self.directed)
 
