@@ -337,6 +337,7 @@ class Graph:
         position = np.empty(self.n_nodes, dtype=rows.indices.dtype)
         position[order] = np.arange(self.n_nodes)
         adjacency = sparse.csr_array((rows.data, position[rows.indices], rows.indptr), shape=rows.shape)
+        del rows  # its indices are as large as those of the result
         adjacency.sort_indices()
         return self._derived(adjacency, order)
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-BLOCK_ROWS = 65_536
+BLOCK_ROWS = 8192
 
 
 def rescale_in_place(vectors: NDArray[Any], mean_length: float) -> float:

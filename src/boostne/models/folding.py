@@ -164,7 +164,7 @@ def _row_chunks(
         dropped += [] if builder.dropped is None else [builder.dropped]
         parts.append(builder.finish()[:, :n_columns])
         if sum(one.nnz for one in parts) >= max(max_entries, MIN_CHUNK_ENTRIES) or part.stop == n:
-            yield sparse.vstack(parts, format="csr"), dropped
+            yield parts[0] if len(parts) == 1 else sparse.vstack(parts, format="csr"), dropped
             parts, dropped = [], []
 
 

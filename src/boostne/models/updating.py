@@ -28,7 +28,7 @@ from boostne.models.folding import (
 )
 from boostne.progress import Progress, ProgressCallback
 from boostne.propagation import propagate_in_place
-from boostne.vector_lengths import rescale_alike
+from boostne.vector_lengths import BLOCK_ROWS, rescale_alike
 
 if TYPE_CHECKING:
     from boostne.models.inductive import InductiveEmbedder
@@ -44,7 +44,6 @@ MAX_CHANGED = 0.75
 # Median cosine of unchanged nodes below which U and V differ.
 MIN_AGREEMENT = 0.95
 QUANTILES = (0.05, 0.25, 0.5)
-BLOCK_ROWS = 65_536
 
 # Refits a model to a graph, from given context vectors and with a number of passes; returns the fitted attributes.
 Refit = Callable[[Graph, NDArray[Any], int, ProgressCallback], dict[str, Any]]
@@ -147,7 +146,7 @@ def update_model(
 
 
 def _check_same_graph(changed: float) -> None:
-    """Raise GraphError if most edges changed: a new model should be fitted, or it is another graph."""
+    """Raise GraphError if the changed share of the edges is too large for an update."""
     if changed > MAX_CHANGED:
         raise GraphError(
             f"about {changed:.0%} of the edges of the nodes in the model are new or gone: is this the graph of the "
