@@ -61,7 +61,7 @@ class RowSample:
         """Estimated entries of X."""
         n_sampled, n_columns = self.rows.shape
         density = min(self.growth * self.rows.nnz / (n_sampled * n_columns), 1.0)
-        return int(density * (self.n_rows or n_columns) * n_columns)
+        return int(density * ((self.n_rows or n_columns) * n_columns))
 
 
 class ConnectivityMatrix(BaseEstimator, ABC):  # type: ignore[misc]

@@ -277,6 +277,6 @@ class InductiveEmbedder(FactorizationEmbedder):
 
     def _check_enlarged(self, X: Any) -> Graph:
         check_is_fitted(self, "embedding_")
-        if hasattr(self, "known_"):
+        if self.fitted_graph_.sides is not None:
             raise GraphError("new nodes cannot be added to a model of a bipartite graph: fit the whole graph again")
         return self._as_graph(X)
