@@ -198,6 +198,10 @@ class TestTargets:
         assert repr(found) == "Embedding(3 nodes, 3 dimensions, levels [1, 2], float64, 2 targets)"
         assert Embedding([1], [[1.0]]).targets is None
 
+    def test_slices_keep_all_of_them(self):
+        found = Embedding([1, 2, 3], np.ones((3, 3)), levels=[1, 2], targets=self.targets())[:1]
+        assert found.targets.nodes.tolist() == ["x", "y"]
+
     def test_up_to_cuts_them_too(self):
         found = Embedding([1], np.ones((1, 3)), levels=[1, 2], targets=self.targets()).up_to(1)
         assert found.targets.vectors.shape == (2, 1)

@@ -123,10 +123,10 @@ class Embedding:
     def __getitem__(self, key: Any) -> Any:
         """Return the vector of a node, the vectors of a list or array of nodes, or a slice as an embedding.
 
-        A slice selects by position: ``embedding[:5]`` has the first five nodes.
+        A slice selects by position: ``embedding[:5]`` has the first five nodes, and all target vectors.
         """
         if isinstance(key, slice):
-            return Embedding(self.nodes[key], self.vectors[key], self.levels)
+            return Embedding(self.nodes[key], self.vectors[key], self.levels, targets=self.targets)
         if is_collection(key):
             return self.vectors[np.array(rows_of(key, self._row), dtype=np.int64)]
         return self.vectors[self._row(key)]
