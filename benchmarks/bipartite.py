@@ -27,7 +27,8 @@ HIDDEN = 0.2
 CUTOFF = 20
 WIDTH = 16  # of a level: the default
 DIMENSIONS = (32, 128)
-REGULARIZATIONS, ALPHAS = (1.0, 10.0, 50.0), (3.0, 10.0, 30.0)
+REGULARIZATIONS, ALPHAS = (1.0, 10.0, 50.0, 100.0, 200.0), (3.0, 10.0, 30.0, 60.0)
+WALKS = 10  # of DeepWalk from each node; its default takes minutes
 ITERATIONS = 15
 BLOCK = 512
 SEED = 1
@@ -77,20 +78,24 @@ def compared(split: Split, dimensions: int) -> Iterator[dict[str, Any]]:
     levels = dimensions // WIDTH
     settings: dict[str, dict[str, Any]] = {
         "default": {},
+        "one level": {"levels": 1},
         "window 3": {"window": 3},
         "window 5": {"window": 5},
         "no propagation": {"propagation": 0.0},
         "rescaled": {"vector_length": 2.5},
     }
     for setting, changes in settings.items():
-        model = BoostNE(dimensions, levels=levels, **changes)
+        model = BoostNE(**{"dimensions": dimensions, "levels": levels, **changes})
         seconds, _ = timed(lambda model=model: model.fit(split.graph))
         yield result("BoostNE", setting, recall_of_model(model, split), seconds)
     yield max(als_results(split, dimensions), key=lambda row: row["recall"])
     popularity = split.known.sum(axis=0)
     yield result("popularity", "", recall(lambda users: np.tile(popularity, (len(users), 1)), split), 0.0)
     plain = split.graph.with_sides(None)
-    for method, model in {"BoostNE": BoostNE(dimensions, levels=levels), "DeepWalk": DeepWalk(dimensions)}.items():
+    for method, model in {
+        "BoostNE": BoostNE(dimensions, levels=levels),
+        "DeepWalk": DeepWalk(dimensions, walks=WALKS),
+    }.items():
         seconds, _ = timed(lambda model=model: model.fit(plain))
         vectors = model.embedding_.vectors
         unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)

@@ -49,4 +49,5 @@ def fold_in(
         kernels.solve_rows(R, V, gram, U, inner=SWEEPS)
         kernels.deflate(R, U, V)
         vectors[:, columns] = U[:, :width]
+        del V  # not kept while that of the next level is copied
     return vectors

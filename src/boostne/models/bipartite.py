@@ -10,8 +10,8 @@ from boostne.graph import Graph
 from boostne.propagation import propagate_in_place
 from boostne.sides import Sides
 
-# Vectors are averaged with those of the neighbors once: two steps, which lead back to the same side, do not improve
-# recommendations (docs/bipartite.md).
+# Vectors are averaged with those of the neighbors once: a second step, which leads back to the same side, was no better
+# in trials.
 NEIGHBOR_WEIGHT = 0.6
 PROPAGATION_STEPS = 1
 

@@ -24,8 +24,8 @@ SPECTRAL_DEGREE = 32
 # Beyond this many nodes, a full X takes minutes, and the strongest entries of each row give vectors as good.
 LARGE = 20_000
 EIGENVALUE_TOLERANCE = 1e-2
-# Between two sides, the factorization itself relates nodes without an edge. Longer walks fill X with them, and their
-# entries take no account of how popular a node is: recommendations get worse (docs/bipartite.md).
+# Between two sides, the factorization itself relates nodes without an edge. Longer walks fill X with entries for them
+# and do not improve recommendations in general (docs/bipartite.md).
 BIPARTITE_WINDOW = 1
 
 
