@@ -185,7 +185,8 @@ def test_command_writes_a_page(folder, capsys):
     assert "written  map.html, 0." in capsys.readouterr().out
     text = (folder / "map.html").read_text()
     assert "<h1>karate.npz</h1>" in text
-    assert '"edges":156' in text
+    assert 'id="data-edge_offsets"' in text
+    assert 'id="data-label_counts"' in text
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,6 @@ def describe(content: Content, steps: int) -> dict[str, Any]:
         "classes": list(content.classes),
         "labeled": content.label_matrix is not None,
         "communities": 0 if graph is None else int(graph.communities.max(initial=-1)) + 1,
-        "edges": 0 if graph is None else int(graph.degrees.sum()),
         "notes": list(content.notes),
         "similarityUnit": SIMILARITY_UNIT,
     }

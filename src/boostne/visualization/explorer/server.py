@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import cached_property
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -43,6 +43,8 @@ class Response(NamedTuple):
     content: bytes
     status: HTTPStatus = HTTPStatus.OK
 
+
+Answer = Callable[[str | None, str], Response]  # to a request for a host and a path
 
 _OTHER_HOST = Response("text/plain", b"refused: the request is for another host\n", HTTPStatus.FORBIDDEN)
 _NO_TOKEN = Response(
@@ -178,16 +180,11 @@ class ExplorerServer:
         return {node: row for row, node in enumerate(self._content.embedding)}
 
 
-def _listen(answer: Callable[[str | None, str], Response], port: int | None) -> ThreadingHTTPServer:
+def _listen(answer: Answer, port: int | None) -> "_Server":
     """Return a server that listens on the given port, or on the first free one of the default range."""
-
-    class Handler(_Handler):
-        def answer(self) -> Response:
-            return answer(self.headers.get("Host"), self.path)
-
     for candidate in [port] if port is not None else range(DEFAULT_PORT, DEFAULT_PORT + _PORTS_TRIED):
         try:
-            return _Server((HOST, candidate), Handler)
+            return _Server(candidate, answer)
         except OSError as error:
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise
@@ -196,11 +193,8 @@ def _listen(answer: Callable[[str | None, str], Response], port: int | None) -> 
 
 
 class _Handler(BaseHTTPRequestHandler):
-    def answer(self) -> Response:
-        raise NotImplementedError
-
     def do_GET(self) -> None:
-        response = self.answer()
+        response = cast("_Server", self.server).answer(self.headers.get("Host"), self.path)
         self.send_response(response.status)
         for name, value in (
             ("Content-Type", response.kind),
@@ -223,6 +217,10 @@ class _Handler(BaseHTTPRequestHandler):
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     allow_reuse_address = os.name == "posix"  # on Windows two programs could then listen on one port
+
+    def __init__(self, port: int, answer: Answer) -> None:
+        super().__init__((HOST, port), _Handler)
+        self.answer = answer
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore that a browser closed its connection early."""

@@ -23,7 +23,7 @@ class MapView {
     this.marks = { selected: -1, hovered: -1, similar: [], edges: [], lasso: null };
     this.names = () => [];
     this.frames = 0;
-    this.previous = -Infinity; // time of the previous frame
+    this.previous = -Infinity; // time of the previous frame of a movement
     this.step = 1; // while the map moves, every step-th node is drawn
     renderer.onRestore = () => this.redraw();
     this.reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
@@ -125,14 +125,14 @@ class MapView {
     this.redraw();
   }
 
-  // Nodes are stored in an order in which every step-th node is a fair sample of the map.
+  // Draws fewer nodes if frames take long. In a page, every step-th node is a fair sample of each part of the map.
   adaptStep(now) {
     const gap = now - this.previous;
     this.previous = now;
-    if (gap > REST_MS * 5) return;
+    if (gap === Infinity) return; // the first frame of a movement
     this.pace = 0.6 * (this.pace ?? gap) + 0.4 * gap;
     const largest = Math.min(Math.max(Math.floor(this.n / MIN_DRAWN), 1), MAX_STEP);
-    if (this.pace > SLOW_MS) this.step = Math.min(Math.ceil(this.step * 1.5), largest);
+    if (this.pace > SLOW_MS) this.step = Math.min(Math.ceil((this.step * this.pace) / FAST_MS), largest);
     else if (this.pace < FAST_MS) this.step = Math.max(this.step - 1, 1);
   }
 
@@ -140,6 +140,7 @@ class MapView {
     this.request = null;
     const lively = this.lively || this.moving;
     if (lively) this.adaptStep(now);
+    else this.previous = -Infinity;
     if (this.moving) this.progress = Math.min((now - this.started) / TRANSITION_MS, 1);
     const ratio = Math.min(devicePixelRatio || 1, 2);
     const panels = this.small ? this.smallPanels() : [this.mainPanel()];
