@@ -120,8 +120,18 @@ class MapView {
   // Draws after a change that others will follow, such as dragging.
   moved() {
     this.lively = true;
+    this.redraw();
     clearTimeout(this.rest);
-    this.rest = setTimeout(() => { this.lively = false; this.redraw(); }, REST_MS);
+    this.rest = setTimeout(() => this.settle(), REST_MS);
+  }
+
+  // Draws all nodes once the map rests; a frame that is still awaited means that drawing is slow, not that it rests.
+  settle() {
+    if (this.request) {
+      this.rest = setTimeout(() => this.settle(), REST_MS);
+      return;
+    }
+    this.lively = false;
     this.redraw();
   }
 
@@ -148,7 +158,7 @@ class MapView {
     this.overlay.draw(this, panels, ratio);
     this.frames++;
     this.firstFrame ??= performance.now();
-    if (lively) this.redraw();
+    if (this.moving) this.redraw();
   }
 
   mainPanel() {
