@@ -14,7 +14,7 @@ from boostne.visualization.explorer import arrays, landmarks, page, write_explor
 from boostne.visualization.explorer.content import collect_content
 from boostne.visualization.explorer.landmarks import align, landmark_layout, principal_layout
 from boostne.visualization.explorer.layouts import ProgressiveLayouts, level_layouts
-from boostne.visualization.explorer.neighbors import nearest_neighbors, unit_rows
+from boostne.visualization.explorer.neighbors import nearest_neighbors
 from boostne.visualization.explorer.packing import PackedArray, morton_order, to_map_grid
 
 
@@ -55,12 +55,6 @@ def test_neighbors_of_equal_and_of_zero_vectors_keep_the_order_of_nodes(n):
 def test_neighbors_of_vectors_whose_squares_overflow():
     vectors = np.array([[1e200, 1e200], [1e200, 0.0], [1e-200, 1e-200], [0.0, 1.0]])
     assert nearest_neighbors(vectors, 2)[0].tolist() == [[r for r, _ in row] for row in oracle(vectors, 2)]
-
-
-def test_unit_rows_in_float32_of_entries_beyond_its_range():
-    rows = unit_rows(np.array([[3e200, 4e200], [0.0, 0.0], [3e-200, -4e-200]]), np.float32)
-    assert rows.dtype == np.float32
-    assert np.allclose(rows, [[0.6, 0.8], [0, 0], [0.6, -0.8]])
 
 
 def unpacked(text, described):

@@ -13,8 +13,10 @@ from boostne.graph import Graph
 from boostne.kernels import get_kernels
 from boostne.labels import Labels
 from boostne.node_ids import lookup_ids
+from boostne.visualization.plots import natural_key
 
 STRONGEST = 3  # components shown for each node
+COLORED = 20  # labels with a color of their own (SERIES in colors.js): the most frequent, in natural order
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +95,8 @@ def _match_labels(embedding: Embedding, labels: Labels, notes: list[str]) -> tup
         notes.append(f"{_nodes(n_unlabeled)} without a label.")
     counts = np.bincount(indicator.indices, minlength=len(labels.classes))
     names = [str(name) for name in labels.classes.tolist()]
-    order = [i for i in sorted(range(len(names)), key=lambda i: (-counts[i], names[i])) if counts[i]]
+    by_count = [i for i in sorted(range(len(names)), key=lambda i: (-counts[i], names[i])) if counts[i]]
+    order = sorted(by_count[:COLORED], key=lambda i: natural_key(names[i])) + by_count[COLORED:]
     matrix = sparse.csr_array(indicator[:, order])
     matrix.sort_indices()
     return [names[i] for i in order], matrix

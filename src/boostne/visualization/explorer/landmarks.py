@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.embedding import FloatArray
-from boostne.visualization.explorer.neighbors import unit_rows
+from boostne.similarity import unit_rows
 from boostne.visualization.layout import flat_map
 
 MAX_LANDMARKS = 3000
@@ -86,12 +86,12 @@ def _extend(
     vectors: FloatArray, landmarks: NDArray[np.intp], anchors: NDArray[np.float64], rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Place each node at the median of its most similar landmarks, displaced at random to spread the nodes."""
-    anchor_vectors = unit_rows(vectors[landmarks], np.float32).T
+    anchor_vectors = unit_rows(vectors[landmarks]).astype(np.float32).T
     spacing = _spacing(anchors)
     positions = np.empty((len(vectors), 2))
     for start in range(0, len(vectors), _BLOCK_ROWS):
         block = slice(start, start + _BLOCK_ROWS)
-        nearest = _largest(unit_rows(vectors[block], np.float32) @ anchor_vectors)
+        nearest = _largest(unit_rows(vectors[block]).astype(np.float32) @ anchor_vectors)
         displacement = rng.standard_normal((len(nearest), 2)) * (_JITTER * spacing[nearest[:, 0]])[:, None]
         positions[block] = np.median(anchors[nearest], axis=1) + displacement
     positions[landmarks] = anchors
