@@ -47,7 +47,7 @@ class Content:
     embedding : Embedding
     ids : list of str
     classes : list of str
-        The labels that occur, most frequent first.
+        The labels that occur, the colored ones in natural order, then the others, most frequent first.
     label_matrix : csr_array of shape (n, number of classes), optional
     graph : GraphContent, optional
     notes : list of str
