@@ -2,8 +2,8 @@
 
 New nodes: a tenth of the nodes is hidden, the rest is embedded, and a classifier is trained on its vectors. The hidden
 nodes are then classified by vectors that are folded in, by the mean vector of their neighbors, and by the vectors of a
-fit to the whole graph, for which the classifier is trained on the same nodes. "refreshed" and "updated" are the vectors of
-``transform(refresh=True)`` and of ``update``, by which known nodes also benefit from the edges to new ones; the
+fit to the whole graph, for which the classifier is trained on the same nodes. "refreshed" and "updated" are the vectors
+of ``transform(refresh=True)`` and of ``update``, by which known nodes also benefit from the edges to new ones; the
 classifier is trained on these. Known nodes are folded in again, and the results compared with the vectors of the fit.
 
 Updates: ten times, 1 % of the edges change, and the model is updated. It is then compared with a fit to the last graph.

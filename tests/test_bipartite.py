@@ -307,7 +307,7 @@ class TestRecommend:
         ("nodes", "n", "error", "message"),
         [
             ("zoe", 3, GraphError, "the model has no nodes 'zoe'; it has nodes such as 'ann' and 'beans'"),
-            (["ann", "zoe"], 3, GraphError, "the model has no nodes 'zoe'"),
+            (["ann", "zoe"], 3, GraphError, "node 'zoe' is not in the embedding"),
             (["ann", "tea"], 3, GraphError, "all nodes must be on the same side; 'tea'"),
             ("ann", 0, ParameterError, "n must be an integer"),
             ("ann", 2.5, ParameterError, "n must be an integer"),
@@ -406,7 +406,7 @@ class TestCommandLine:
     @pytest.mark.parametrize(
         ("arguments", "code", "message"),
         [
-            (["recommend", "model.npz", "zoe"], 1, "the model has no nodes 'zoe'"),
+            (["recommend", "model.npz", "zoe"], 1, "node 'zoe' is not in the embedding"),
             (["recommend", "users.npz", "ann"], 1, "an embedding, not a model"),
             (["recommend", "missing.npz", "ann"], 1, "missing.npz"),
             (["recommend", "model.npz"], 2, "NODE"),

@@ -46,6 +46,8 @@ class TestParameters:
         matrix = {"window": 10, "negative": 1.0, "approximation": "spectral", "eigenpairs": 256}
         assert matrix.items() <= model.connectivity.get_params().items()
         assert BoostNE.paper(levels=4, propagation=0.5).get_params()["propagation"] == 0.5
+        model.set_params(connectivity__eigenpairs=20)
+        assert BoostNE.paper().connectivity.eigenpairs == 256
 
     def test_at_most_14_constructor_parameters(self):
         assert len(BoostNE().get_params()) <= 14

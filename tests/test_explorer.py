@@ -171,13 +171,19 @@ def test_progressive_layouts_stop_when_told():
     assert layouts.refined_levels() == []
 
 
+def test_colored_labels_are_in_natural_order_and_others_by_frequency():
+    names = [f"c{i}" for i in range(25) for _ in range(1 if i < 5 else 2)] + ["c4"]
+    content = collect_content(Embedding(range(len(names)), np.ones((len(names), 1))), as_labels(names), None)
+    assert content.classes == [f"c{i}" for i in range(4, 24)] + ["c24", "c0", "c1", "c2", "c3"]
+
+
 def test_content_matches_labels_and_graph_by_id():
     embedding = Embedding(["a", "b", "c", "d"], np.eye(4))
     labels = as_labels({"b": ["x", "y"], "a": "y", "zoe": "x", "yan": "z"})
     graph = Graph.from_edges(["a", "b", "q"], ["b", "c", "a"])
     content = collect_content(embedding, labels, graph)
-    assert content.classes == ["y", "x"]
-    assert content.label_matrix.toarray().tolist() == [[True, False], [True, True], [False, False], [False, False]]
+    assert content.classes == ["x", "y"]
+    assert content.label_matrix.toarray().tolist() == [[False, True], [True, True], [False, False], [False, False]]
     assert content.graph.degrees.tolist() == [1, 2, 1, 0]
     assert content.graph.communities.tolist() == [0, 0, 0, 1]
     assert content.notes == [

@@ -142,9 +142,10 @@ def _values(rng: Random, name: str) -> list[str]:
         "model": ("model.npz", "model.npz", "vectors.csv"),
         "edges": ("edges.csv", "edges.csv", "/dev/null/x"),
         "folder": (".", _MISSING, "graph.csv"),
+        "nodes": ("0", "1", "a", "ann"),
     }
     choices = (*files[name] * 4, _MISSING, "empty", *rng.sample(_TEXTS, 1))
-    return rng.choices(choices, k=rng.choice((1, 1, 1, 2)) if name == "embeddings" else 1)
+    return rng.choices(choices, k=rng.choice((1, 1, 1, 2)) if name in ("embeddings", "nodes") else 1)
 
 
 def _option(rng: Random, option: click.Option) -> list[str]:

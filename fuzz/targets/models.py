@@ -16,59 +16,77 @@ from fuzz.case import OK, Case, attempt, require
 from fuzz.mutations import mutate, zip_archive
 
 _EDGES = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0), (0, 2), (1, 3)]
+GRAPHS = {
+    "undirected": Graph.from_edges(*zip(*_EDGES, strict=True)),
+    "directed": Graph.from_edges(*zip(*_EDGES, strict=True), directed=True),
+    "bipartite": Graph.from_edges([0, 0, 1, 1, 2, 3], [5, 6, 6, 7, 7, 8], sides="columns"),
+}
 _VALUES = (None, True, -1, 0, 1, 2.5, 1e999, "", "x", "push", "katz", [], [1], {}, {"name": "KatzMatrix", "beta": -1})
 
 
 def models(case: Case) -> str:
-    """Load a file and embed a new node: the vectors that were saved, or FileFormatError."""
+    """Load a file and use the model: the vectors that were saved, or FileFormatError."""
     rng = case.rng
     kind = rng.random()
-    data = saved_model(with_graph=rng.random() < 0.3)
+    graph = rng.choice(sorted(GRAPHS))
+    data = saved_model(graph, with_graph=rng.random() < 0.3)
     if kind > 0.2:
-        data = mutate(rng, data) if kind < 0.5 else _with_other_content(rng)
+        data = mutate(rng, data) if kind < 0.5 else _with_other_content(rng, graph)
     path = case.folder / "model.npz"
     path.write_bytes(data)
-    case.announce("BoostNE.load(model.npz), then transform")
+    use = "transform" if graph == "undirected" else "recommend"
+    case.announce(f"BoostNE.load(model.npz), then {use}")
     model, outcome = attempt(lambda: BoostNE.load(path))
     if outcome != OK:
         require(outcome == "FileFormatError" and kind > 0.2, f"undocumented error {outcome}")
         return outcome
+    if use == "recommend":
+        return _recommend(model, graph, valid=kind <= 0.2)
     vectors, outcome = attempt(lambda: model.transform([*_EDGES, (6, 0), (6, 1)]))
     if outcome == OK:
         require(vectors.shape == (7, 4), "the vectors have another shape")
         if kind <= 0.2:
-            require((vectors[:6] == _fitted().embedding_.vectors).all(), "known nodes have other vectors")
+            require((vectors[:6] == _fitted(graph).embedding_.vectors).all(), "known nodes have other vectors")
     else:
         require(kind > 0.2, f"a model that was saved cannot be used: {outcome}")
     return outcome
 
 
-@cache
-def _fitted() -> BoostNE:
-    return BoostNE(4, levels=2, threads=1).fit(_EDGES)
+def _recommend(model: BoostNE, graph: str, *, valid: bool) -> str:
+    known = graph == "bipartite"
+    found, outcome = attempt(lambda: model.recommend(0, n=2, exclude_known=known))
+    if valid:
+        require(outcome == OK, f"a model that was saved cannot be used: {outcome}")
+        require(found == _fitted(graph).recommend(0, n=2, exclude_known=known), "other recommendations")
+    return outcome
 
 
 @cache
-def saved_model(*, with_graph: bool = False) -> bytes:
+def _fitted(graph: str) -> BoostNE:
+    return BoostNE(4, levels=2, threads=1).fit(GRAPHS[graph])
+
+
+@cache
+def saved_model(graph: str = "undirected", *, with_graph: bool = False) -> bytes:
     """Return the bytes of a small model."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.npz"
-        _fitted().save(path, graph=Graph.from_edges(*zip(*_EDGES, strict=True)) if with_graph else None)
+        _fitted(graph).save(path, graph=GRAPHS[graph] if with_graph else None)
         return path.read_bytes()
 
 
 @cache
-def _arrays() -> dict[str, Any]:
+def _arrays(graph: str) -> dict[str, Any]:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.npz"
-        path.write_bytes(saved_model(with_graph=True))
+        path.write_bytes(saved_model(graph, with_graph=True))
         with np.load(path) as file:
             return dict(file)
 
 
-def _with_other_content(rng: Random) -> bytes:
+def _with_other_content(rng: Random, graph: str) -> bytes:
     """Change the header or an array; the checksum is right."""
-    arrays = dict(_arrays())
+    arrays = dict(_arrays(graph))
     if rng.random() < 0.6:
         header = json.loads(arrays["model"].item())
         part = header

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from boostne.cli.command import Command, debug_option, json_option, quiet_option
+from boostne.cli.node_arguments import find_node
 from boostne.cli.options import at_least
 from boostne.cli.outputs import check_output
 from boostne.cli.session import session_of
@@ -60,7 +61,8 @@ def recommend(
         fitted = BoostNE.load(model)
         progress(Progress("scoring", 0.5))
         # One by one, since they may be on different sides.
-        wanted = [_as_id(fitted, node) for node in nodes]
+        sides = [side for side in (fitted.embedding_, fitted.targets_) if side is not None]
+        wanted = [find_node(node, *sides) for node in nodes]
         found = {node: fitted.recommend(node, count, exclude_known=not include_known) for node in wanted}
     rows = [(node, other, score) for node, best in found.items() for other, score in best]
     if as_json:
@@ -75,14 +77,6 @@ def recommend(
 
 
 _COLUMNS = ("node", "recommended", "score")
-
-
-def _as_id(model: Any, text: str) -> Any:
-    """Return a node id that was typed, as a number if the model has a node of that number."""
-    sides = [model.embedding_.nodes, *([model.targets_.nodes] if hasattr(model, "targets_") else [])]
-    if any(nodes.dtype.kind == "i" for nodes in sides) and text.lstrip("-").isdecimal() and str(int(text)) == text:
-        return int(text)
-    return text
 
 
 def _print(rows: list[tuple[Any, Any, float]]) -> None:

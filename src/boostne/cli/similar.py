@@ -2,24 +2,21 @@
 
 import json
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from boostne.cli.command import Command, debug_option, json_option, no_notes_option
 from boostne.cli.file_options import EMBEDDING_FILE_OPTIONS, EMBEDDING_FILE_SECTION
+from boostne.cli.node_arguments import find_node
 from boostne.cli.options import at_least, given
 from boostne.cli.screen import print_table
 from boostne.cli.session import session_of
 from boostne.cli.streams import one_line
-from boostne.errors import UnknownNodeError
 from boostne.progress import Progress
 
 if TYPE_CHECKING:
-    from boostne.embedding import Embedding
-
-_MAX_COMPARED = 100_000  # ids that a misspelled one is compared with
+    pass
 
 
 @click.command(
@@ -83,7 +80,7 @@ def similar(
     with session_of(ctx).screen.progress() as progress:
         progress(Progress("reading", 0, vectors))
         embedding = read_embedding(vectors, **given(ctx, EMBEDDING_FILE_OPTIONS))
-        queried = [_find(embedding, text) for text in nodes]
+        queried = [find_node(text, embedding) for text in nodes]
         progress(Progress("searching", 0, f"{len(embedding):,} vectors"))
         found = embedding.most_similar(queried, count, level=level, threads=threads)
     rows = [(node, *pair) for node, pairs in zip(queried, found, strict=True) for pair in pairs]
@@ -101,20 +98,3 @@ def similar(
             [[row[j] for j in columns] for row in table],
             right=(len(columns) - 1,),
         )
-
-
-def _find(embedding: "Embedding", text: str) -> Any:
-    """Return the id that is written like this."""
-    candidates: list[Any] = [text, int(text)] if text.lstrip("-").isdecimal() else [text]
-    for node in candidates:
-        if node in embedding:
-            return node
-    if embedding.nodes.dtype.kind == "O":  # tuples and other objects, by how Python writes them
-        for node in embedding:
-            if str(node) == text:
-                return node
-    known = [str(node) for node in embedding.nodes[:_MAX_COMPARED].tolist()]
-    close = get_close_matches(text, known, n=2)
-    ids = f"its ids are {', '.join(known[:3])}, …" if known else "it has no nodes"
-    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else ids
-    raise UnknownNodeError(f"node {text!r} is not in the embedding; {hint}")

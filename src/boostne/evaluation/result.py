@@ -48,9 +48,10 @@ class Scores(ABC):
     seed: int
 
     @property
-    def measured(self) -> list[str]:
-        """The metrics that these scores have."""
-        return [metric for metric in self.metrics if metric in (self.scores.dtype.names or ())]
+    def measured(self) -> dict[str, str]:
+        """The metrics that these scores have, and their display names."""
+        names = self.scores.dtype.names or ()
+        return {metric: title for metric, title in self.metrics.items() if metric in names}
 
     def mean(self, metric: str) -> NDArray[np.float64]:
         """Return the mean over the repeats for each group of scores."""
@@ -93,7 +94,7 @@ class Scores(ABC):
         return self.table()
 
     def __repr__(self) -> str:
-        means = {title: np.atleast_1d(self.mean(metric)) for metric, title in self.metrics.items()}
+        means = {title: np.atleast_1d(self.mean(metric)) for metric, title in self.measured.items()}
         scores = ", ".join(f"{title} {_ends([f'{mean:.4f}' for mean in found])}" for title, found in means.items())
         groups = _ends(self._group_names())
         return f"{type(self).__name__}({scores}{f' for {groups}' if groups else ''}; {self.repeats} repeats)"
@@ -101,10 +102,10 @@ class Scores(ABC):
     def _repr_html_(self) -> str:
         columns = [
             [f"{mean:.4f} ± {std:.4f}" for mean, std in zip(*np.atleast_1d(*found), strict=True)]
-            for found in ((self.mean(metric), self.std(metric)) for metric in self.metrics)
+            for found in ((self.mean(metric), self.std(metric)) for metric in self.measured)
         ]
-        table = small_table(["", *self.metrics.values()], list(zip(self._group_names(), *columns, strict=True)))
-        first, title = next(iter(self.metrics.items()))
+        table = small_table(["", *self.measured.values()], list(zip(self._group_names(), *columns, strict=True)))
+        first, title = next(iter(self.measured.items()))
         chart = sparkline(np.atleast_1d(self.mean(first)).tolist(), title, from_zero=False)
         return summary(type(self).__name__, {"protocol": self._protocol()}, table, chart)
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from boostne.embedding import Embedding
@@ -203,7 +204,7 @@ class BoostNE(InductiveEmbedder):
         **parameters
             Further parameters, which take precedence.
         """
-        return cls(**{"connectivity": PAPER_MATRIX, "propagation": 0.0, "vector_length": 0.0, **parameters})
+        return cls(**{"connectivity": clone(PAPER_MATRIX), "propagation": 0.0, "vector_length": 0.0, **parameters})
 
     def fit_to_parts(self, X: Any, folder: str | Path, *, progress: ProgressOption = False) -> list[Path]:
         """Embed on a cluster whose workers write the vectors: for embeddings too large for this machine.

@@ -87,10 +87,10 @@ def plot_scores(result: "Scores", groups: Sequence[str], protocol: str, *, ax: A
 
 
 def _draw_metrics(axes: Any, result: "Scores") -> None:
-    means = [float(np.ravel(result.mean(metric))[0]) for metric in result.metrics]
-    deviations = [float(np.ravel(result.std(metric))[0]) for metric in result.metrics]
+    means = [float(np.ravel(result.mean(metric))[0]) for metric in result.measured]
+    deviations = [float(np.ravel(result.std(metric))[0]) for metric in result.measured]
     colors = LIGHT[: len(means)]
-    bars = axes.bar(list(result.metrics.values()), means, yerr=deviations, color=colors, width=0.5, capsize=4)
+    bars = axes.bar(list(result.measured.values()), means, yerr=deviations, color=colors, width=0.5, capsize=4)
     axes.bar_label(bars, labels=[f"{mean:.3f}" for mean in means], padding=3, fontsize=9, color=_GRAY)
     axes.set_xlim(-0.75, len(means) - 0.25)
     axes.set_ylim(min(0.0, *means), max(1.0, *means) * 1.08)
@@ -99,9 +99,9 @@ def _draw_metrics(axes: Any, result: "Scores") -> None:
 def _draw_groups(axes: Any, result: "Scores", groups: Sequence[str]) -> None:
     ordered = hasattr(result, "train")  # training ratios, which a line connects
     x = np.arange(len(groups))
-    for i, (metric, title) in enumerate(result.metrics.items()):
+    for i, (metric, title) in enumerate(result.measured.items()):
         style = {"color": LIGHT[i], "marker": MARKERS[i].matplotlib, "linestyle": "-" if ordered else "none"}
-        offset = 0.06 * (2 * i - len(result.metrics) + 1)
+        offset = 0.06 * (2 * i - len(result.measured) + 1)
         axes.errorbar(x + offset, result.mean(metric), yerr=result.std(metric), capsize=3, label=title, **style)
     axes.set_xticks(x, groups)
     axes.set_xlim(-0.5, len(groups) - 0.5)

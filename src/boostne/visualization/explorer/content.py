@@ -95,7 +95,7 @@ def _match_labels(embedding: Embedding, labels: Labels, notes: list[str]) -> tup
         notes.append(f"{_nodes(n_unlabeled)} without a label.")
     counts = np.bincount(indicator.indices, minlength=len(labels.classes))
     names = [str(name) for name in labels.classes.tolist()]
-    by_count = [i for i in sorted(range(len(names)), key=lambda i: (-counts[i], names[i])) if counts[i]]
+    by_count = [i for i in sorted(range(len(names)), key=lambda i: (-counts[i], natural_key(names[i]))) if counts[i]]
     order = sorted(by_count[:COLORED], key=lambda i: natural_key(names[i])) + by_count[COLORED:]
     matrix = sparse.csr_array(indicator[:, order])
     matrix.sort_indices()
