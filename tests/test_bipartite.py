@@ -307,7 +307,7 @@ class TestRecommend:
         ("nodes", "n", "error", "message"),
         [
             ("zoe", 3, GraphError, "the model has no nodes 'zoe'; it has nodes such as 'ann' and 'beans'"),
-            (["ann", "zoe"], 3, GraphError, "node 'zoe' is not in the embedding"),
+            (["ann", "zoe"], 3, GraphError, "the model has no nodes 'zoe'"),
             (["ann", "tea"], 3, GraphError, "all nodes must be on the same side; 'tea'"),
             ("ann", 0, ParameterError, "n must be an integer"),
             ("ann", 2.5, ParameterError, "n must be an integer"),
