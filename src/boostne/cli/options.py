@@ -170,6 +170,13 @@ def at_least(minimum: int) -> Callable[[click.Context, click.Parameter, int | No
     return check
 
 
+threads_option = click.option(
+    "--threads",
+    type=int,
+    metavar="N",
+    callback=at_least(1),
+    help="Number of threads; the vectors do not depend on it. By default all cores.",
+)
 to_undirected_option = click.option(
     "--to-undirected", is_flag=True, help="Ignore the direction of the edges of a directed graph."
 )

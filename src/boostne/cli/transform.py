@@ -7,7 +7,7 @@ import click
 from boostne.cli.command import Command, debug_option, quiet_option
 from boostne.cli.file_options import GRAPH_FILE_OPTIONS, GRAPH_FILE_SECTION
 from boostne.cli.inputs import load_graph
-from boostne.cli.options import at_least, to_undirected_option
+from boostne.cli.options import threads_option, to_undirected_option
 from boostne.cli.outputs import check_embedding_output
 from boostne.cli.screen import describe_embedding, print_pairs
 from boostne.cli.session import session_of
@@ -36,13 +36,7 @@ from boostne.progress import Progress
 )
 @click.option("--refresh", is_flag=True, help="Compute the vectors of known nodes again whose neighborhood changed.")
 @click.option("--new-only", is_flag=True, help="Write the computed vectors only, not those that known nodes keep.")
-@click.option(
-    "--threads",
-    type=int,
-    metavar="N",
-    callback=at_least(1),
-    help="Number of threads; the vectors do not depend on it. By default all cores.",
-)
+@threads_option
 @to_undirected_option
 @quiet_option
 @debug_option
