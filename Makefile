@@ -6,14 +6,15 @@ BIN := $(VENV)/bin
 SETUP := $(VENV)/.installed
 TEST_SETUP := $(VENV)/.installed-dev
 MODULES := $(VENV)/.modules
+DOCS_SETUP := $(VENV)/.installed-docs
 BROWSER := $(VENV)/.browser
-PACKAGE := .[dask,index,io,report,viz]
+PACKAGE := .[dask,index,io,viz]
 NATIVE := $(wildcard $(addprefix src/boostne/kernels/native/*.,cpp h inl))
 
 TOO_OLD := boostne needs Python 3.11 or newer, but $(PYTHON) is %d.%d: pass another one, as in make PYTHON=python3.11
 CHECK_PYTHON = $(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(v < (3, 11) and "$(TOO_OLD)" % v)'
 
-.PHONY: demo test quick lint types format bench bench-scale fuzz results clean test-oldest dist sanitize FORCE
+.PHONY: demo test quick lint types format bench bench-scale docs fuzz results clean test-oldest dist sanitize FORCE
 
 # An editable install maps each module to its file when it is installed: reinstall if a module was added, moved or
 # removed. This file is rewritten only when the list changes.
@@ -30,6 +31,10 @@ $(SETUP): pyproject.toml CMakeLists.txt $(NATIVE) $(MODULES)
 
 $(TEST_SETUP): $(SETUP) requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --requirement requirements-dev.txt
+	touch $@
+
+$(DOCS_SETUP): $(TEST_SETUP) requirements-docs.txt
+	$(BIN)/python -m pip install --quiet --requirement requirements-docs.txt
 	touch $@
 
 # Path of a Chromium. Without one, browser tests are skipped (or fail if CI=true).
@@ -79,6 +84,13 @@ bench: $(TEST_SETUP)
 bench-scale: $(TEST_SETUP)
 	$(BIN)/python -m benchmarks scale
 
+# The documentation site, in build/docs: runs all tutorials and checks all links. GENERATED is written into docs.
+GENERATED := docs/api/generated docs/tutorials
+docs: $(DOCS_SETUP)
+	rm -rf build/docs
+	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet --doctree-dir build/doctrees docs build/docs
+	$(BIN)/python scripts/check_site.py build/docs
+
 # Takes an hour on two cores; MINUTES=1 is a quick check. Files of failing cases are kept in fuzz/failures.
 MINUTES ?= 60
 fuzz: $(TEST_SETUP)
@@ -86,11 +98,11 @@ fuzz: $(TEST_SETUP)
 
 # Takes hours. Finished parts are cached in the user's cache folder, so an interrupted run can be resumed.
 results: $(SETUP)
-	$(BIN)/boostne reproduce --out results
+	$(BIN)/boostne reproduce --output results
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage*
-	rm -rf $(OLDEST)
+	rm -rf $(OLDEST) $(GENERATED)
 
 # All tests with the lowest versions of the dependencies that pyproject.toml allows, on the lowest version of Python.
 OLDEST := .venv-oldest

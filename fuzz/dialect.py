@@ -5,11 +5,14 @@ import re
 from typing import Any
 
 from boostne.interop import ENDPOINT_COLUMNS
+from boostne.io.delimited_text import COLUMN_WORDS
 from fuzz.expectation import ExpectedGraph, expected_graph, merging_options, parse_ids
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _NODE_COLUMNS = ("node", "nodes", "node_id", "id", "__index_level_0__")
-_HEADERS = (*ENDPOINT_COLUMNS, ("node", "label"), ("node", "class"), ("id", "label"), ("id", "class"))
+_LABELED_NODES = ("node", "nodeid", "id", "vertex", "name")
+_LABELS = ("label", "labels", "class", "category", "community", "group", "target")
+_HEADERS = (*ENDPOINT_COLUMNS, *((node, label) for node in _LABELED_NODES for label in _LABELS))
 
 
 class UndocumentedError(Exception):
@@ -18,6 +21,8 @@ class UndocumentedError(Exception):
 
 def parse_rows(data: bytes, delimiter: str | None, comments: str | None) -> tuple[list[list[str]], str]:
     """Return the fields of each line that is neither blank nor a comment, and the delimiter; ValueError if invalid."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise UndocumentedError("UTF-16")
     if b"\0" in data:
         raise ValueError("a binary file")
     text = data.removeprefix(b"\xef\xbb\xbf").decode().replace("\r\n", "\n").replace("\r", "\n")
@@ -74,8 +79,20 @@ def parse_labels(data: bytes, options: dict[str, Any]) -> dict[Any, set[Any]]:
     rows, _ = parse_rows(data, options.get("delimiter"), options.get("comments"))
     header = options.get("header")
     if header is None:
-        header = all(len(row) == 2 for row in rows) and has_header(rows)
-    rows = [[row[0], *filter(None, row[1:])] for row in rows[int(header) :]]
+        constant = len({len(row) for row in rows}) == 1 and len(rows[0]) > 1
+        header = (constant or _has_usual_names(rows[0])) and has_header(rows)
+    node = 0
+    if header:
+        names = [_normalized(name) for name in rows.pop(0)]
+        node = next((names.index(name) for name in _LABELED_NODES if name in names), 0)
+        if not options.get("multilabel"):
+            label = next((names.index(name) for name in _LABELS if name in names), 1 - node)
+            if label == node or any(len(row) != len(names) for row in rows):
+                raise ValueError("no column of labels, or a row of another length")
+            rows, node = [[row[node], row[label]] for row in rows], 0
+    if any(len(row) <= node for row in rows):
+        raise ValueError("a row without a node")
+    rows = [[row[node], *filter(None, row[:node] + row[node + 1 :])] for row in rows]
     if not any(row[1:] for row in rows) or not all(row[0] for row in rows):
         raise ValueError("no labels, or an empty id")
     ids = parse_ids([row[0] for row in rows])
@@ -160,11 +177,26 @@ def has_header(rows: list[list[str]]) -> bool:
     first, rest = rows[0], rows[1:]
     if any(_is_number(field) or any(field in row for row in rest) for field in first):
         return False
-    names = {field.lower().replace("_", "") for field in first}
-    if any(set(pair) <= names for pair in _HEADERS if pair != ("u", "v")):
+    if _has_usual_names(first):
+        return True
+    if all(map(_names_a_column, first)) and rest and not all(map(_names_a_column, rest[0])):
         return True
     width = min(map(len, rest), default=0)
     return any(all(_is_number(row[j]) for row in rest) for j in range(width))
+
+
+def _has_usual_names(row: list[str]) -> bool:
+    names = {_normalized(field) for field in row}
+    return any(set(pair) <= names for pair in _HEADERS if pair != ("u", "v"))
+
+
+def _normalized(name: str) -> str:
+    return re.sub("[ _-]", "", name.lower())
+
+
+def _names_a_column(field: str) -> bool:
+    word = re.sub("[12]$", "", _normalized(field))
+    return bool({word, re.sub("id$", "", word), re.sub("s$", "", word)} & COLUMN_WORDS)
 
 
 def _is_number(field: str) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 _CANONICAL_INTEGER = re.compile(r"-?[1-9][0-9]*|0")
+_WHOLE_FLOAT = re.compile(r"(-?[1-9][0-9]{0,14}|0)(\.0+)?")
 
 
 class ExpectedGraph(NamedTuple):
@@ -51,6 +52,11 @@ def mirrored(graph: ExpectedGraph) -> dict[tuple[int, int], float]:
 
 
 def parse_ids(texts: Sequence[str]) -> dict[str, Any]:
-    """Return the id of each text: integers if all are canonical integers of 64 bits, otherwise the texts."""
-    whole = all(_CANONICAL_INTEGER.fullmatch(text) and -(2**63) <= int(text) < 2**63 for text in texts)
-    return {text: int(text) if whole else text for text in texts}
+    """Return the id of each text: integers if all are canonical integers of 64 bits or whole floats, else the texts."""
+    if all(_CANONICAL_INTEGER.fullmatch(text) and -(2**63) <= int(text) < 2**63 for text in texts):
+        return {text: int(text) for text in texts}
+    if all(_WHOLE_FLOAT.fullmatch(text) for text in texts):
+        numbers = {text: int(text.partition(".")[0]) for text in texts}
+        if len(set(numbers.values())) == len(numbers):
+            return numbers
+    return {text: text for text in texts}

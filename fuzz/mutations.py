@@ -1,11 +1,17 @@
 """Random damage to the bytes of a file."""
 
+import bz2
 import gzip
 import io
+import lzma
 import re
 import zipfile
 from collections.abc import Mapping
 from random import Random
+
+import pyarrow as pa
+
+COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
 TOKENS = (
     b"", b" ", b"\t", b"\n", b"\r", b"\r\n", b"\0", b",", b";", b"|", b'"', b'""', b"'", b"#", b"%", b"/", b"\\",
@@ -98,9 +104,27 @@ def _span(rng: Random, data: bytes | bytearray) -> tuple[int, int]:
     return start, min(start + rng.choice((1, 2, 4, 8, 30)), len(data))
 
 
-def compress(rng: Random, data: bytes) -> bytes:
-    """Compress with gzip; sometimes damage the stream, or append another one."""
-    packed = gzip.compress(data, mtime=0, compresslevel=1)
+def compress_exactly(data: bytes, suffix: str) -> bytes:
+    """Compress data in the way that a suffix stands for."""
+    match suffix:
+        case ".gz":
+            return gzip.compress(data, mtime=0, compresslevel=1)
+        case ".bz2":
+            return bz2.compress(data)
+        case ".xz":
+            return lzma.compress(data)
+        case ".zst":
+            packed: bytes = pa.Codec("zstd").compress(data, asbytes=True)
+            return packed
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(zipfile.ZipInfo("member"), data)
+    return buffer.getvalue()
+
+
+def compress(rng: Random, data: bytes, suffix: str = ".gz") -> bytes:
+    """Compress data; sometimes damage the stream, or append another one."""
+    packed = compress_exactly(data, suffix)
     kind = rng.random()
     if kind < 0.1:
         return mutate(rng, packed)

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+# Background jobs of a shell ignore SIGINT, and jobs of nohup SIGHUP; so would the processes that tests send these to.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # Background jobs of a shell ignore SIGINT, and so would the processes that tests start and interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 _SIBLING_FOLDER = Path(__file__).parents[2] / "shared" / "datasets"
 

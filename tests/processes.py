@@ -30,6 +30,11 @@ def wait_until(condition, process=None, seconds=300):
         time.sleep(0.002)
 
 
+def without_reading_notes(stderr):
+    """Return what the program wrote to stderr, without the lines on how files were read."""
+    return "".join(line for line in stderr.splitlines(keepends=True) if not line.startswith("boostne: read: "))
+
+
 def _exit_with_parent():
     # Not through sys.stdin, whose lock a daemon thread would still hold when the interpreter shuts down.
     while os.read(0, 1024):

@@ -3,15 +3,13 @@
 import json
 import math
 
-import numpy as np
-
-from boostne import BoostNE, NetMF, SpectralClustering, evaluate, load_dataset
+from boostne import BoostNE, Embedding, NetMF, SpectralClustering, evaluate, load_dataset
 from boostne.evaluation import compare
 from boostne.reproduction import Protocol
 from boostne.reproduction.csv_tables import COLUMNS, METRICS, to_csv
 from boostne.reproduction.environment import describe
 from boostne.reproduction.result_rows import shortfall_rows
-from boostne.visualization.layout import level_maps
+from boostne.visualization.explorer.layouts import level_layouts
 
 DATASETS = ("karate", "digits")
 TRAIN = (20, 50, 80)
@@ -86,12 +84,12 @@ def _curve(name, method, k, result):
 
 
 def _map(path, data, embedding):
-    rows = np.arange(min(MAP_NODES, len(embedding)))
-    nodes = embedding.nodes[rows].tolist()
+    n = min(MAP_NODES, len(embedding))
+    sample = Embedding(embedding.nodes[:n], embedding.vectors[:n], embedding.levels)
     lines = [
         [node, level, x, y, data.labels[node][0]]
-        for level, points in level_maps(embedding, rows).items()
-        for node, (x, y) in zip(nodes, points, strict=True)
+        for level, points in enumerate(level_layouts(sample, seed=0))
+        for node, (x, y) in zip(sample.nodes.tolist(), points, strict=True)
     ]
     _write(path, "map", lines)
 

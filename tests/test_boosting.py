@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from tests import graphs, reference
 
 from boostne.datasets import load_dataset
-from boostne.factorization import Level, LevelSettings, LocalEngine, boost, random_start
-from boostne.factorization.boosting import balance
+from boostne.factorization import Level, LevelSettings, LocalEngine, boost, community_start, random_start
+from boostne.factorization.boosting import START_NOISE, are_enough, balance
 from boostne.matrices import CSRSource, DeepWalkMatrix
 from boostne.matrices.adjacency import reciprocal
 
@@ -335,3 +335,29 @@ def test_a_level_that_explains_little_is_still_solved():
     assert explained[-1] < 1e-3
     assert explained[1] - explained[0] < 2e-4
     assert explained[-1] > 1.1 * explained[1]
+
+
+class TestCommunityStart:
+    COMMUNITIES = np.array([0, 1, 2, 0, 3, 3, 2, 1, 4])
+
+    def test_each_community_has_one_component(self):
+        start = community_start(3, self.COMMUNITIES, 2, "float32")
+        components = []
+        for level in range(6):
+            V = start(level)
+            assert (V.dtype, V.shape) == (np.float32, (9, 2))
+            assert ((V >= 1).sum(axis=1) == 1).all()
+            assert V[V < 1].max() <= START_NOISE
+            components.append(V.argmax(axis=1))
+            assert [len(set(components[-1][c == self.COMMUNITIES])) for c in range(5)] == [1] * 5
+            # As even as 5 communities on 2 components can be.
+            first = [components[-1][c == self.COMMUNITIES][0] for c in range(5)]
+            assert sorted(np.bincount(first)) == [2, 3]
+        assert len({tuple(one) for one in components}) > 1
+        np.testing.assert_array_equal(start(1), community_start(3, self.COMMUNITIES, 2, "float32")(1))
+        assert (start(1) != community_start(4, self.COMMUNITIES, 2, "float32")(1)).any()
+
+    def test_two_communities_of_equal_size_per_component_are_enough(self):
+        assert are_enough(np.repeat(np.arange(8), 5), 4)
+        assert not are_enough(np.repeat(np.arange(7), 5), 4)
+        assert not are_enough(np.repeat(np.arange(100), [900, *[1] * 99]), 4)

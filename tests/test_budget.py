@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boostne.budget import (
+    COLUMN_RANGES,
     CSR_GROWTH,
     THREAD_BYTES,
     Workload,
@@ -21,6 +22,7 @@ from boostne.budget import (
     spectral_build_bytes,
     worker_block_bytes,
 )
+from boostne.kernels.column_blocked_csr import COLUMN_BLOCKED_FROM
 
 FLOAT32, FLOAT64 = np.dtype("float32"), np.dtype("float64")
 SMALL = Workload(n_nodes=10, levels=2, components=3, max_iter=5, dtype=FLOAT32, threads=1)
@@ -33,10 +35,16 @@ class TestPeak:
         assert entry_bytes(dtype) == size
 
     def test_factors_of_the_levels(self):
-        # Both factors of two levels with three components, and 10 + 1 thread + 4 pending sums padded to 16 numbers.
-        numbers = 2 * 2 * 3 + (10 + 1 + 4) * 16
+        # Both factors of two levels with three components, and 9 + 1 thread + 4 pending sums padded to 16 numbers.
+        numbers = 2 * 2 * 3 + (9 + 1 + 4) * 16
         assert SMALL.levels_bytes == 10 * (3 * 8 + numbers * 4)
         assert replace(SMALL, dtype=FLOAT64).levels_bytes == 10 * (3 * 8 + numbers * 8)
+
+    def test_accumulators_of_a_column_blocked_pass_are_small(self):
+        before, after = (
+            replace(LARGE, n_nodes=n).levels_bytes / n for n in (COLUMN_BLOCKED_FROM - 1, COLUMN_BLOCKED_FROM)
+        )
+        assert before - after == pytest.approx((4 + 4 - 5 / COLUMN_RANGES) * 16 * 4, rel=1e-3)
 
     def test_the_matrix_beside_the_factors(self):
         assert SMALL.peak_bytes(100) == 100 * 8 + SMALL.levels_bytes + THREAD_BYTES

@@ -207,11 +207,12 @@ def test_unlabeled_nodes_are_ignored():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"train": 0}, "train must be percentages strictly between 0 and 100, got 0"),
-        ({"train": [50, 100]}, "train must be percentages .*, got 100"),
-        ({"train": []}, "train must be percentages .*, got no ratios"),
-        ({"train": float("nan")}, "train must be percentages .*, got nan"),
-        ({"train": 0.5}, r"train=0\.5 \(percent\) of 120 labeled nodes leaves no training nodes"),
+        ({"train": 0}, "train must be percentages strictly between 0 and 100, or fractions between 0 and 1; got 0"),
+        ({"train": [50, 100]}, "train must be percentages .*; got 100"),
+        ({"train": []}, "train must be percentages .*; got no ratios"),
+        ({"train": float("nan")}, "train must be percentages .*; got nan"),
+        ({"train": [0.5, 90]}, r"mixes fractions, such as 0\.5, and percentages, such as 90: .* such as 50 and 90"),
+        ({"train": 0.005}, r"train=0\.5 \(percent\) of 120 labeled nodes leaves no training nodes"),
         ({"rule": "best"}, "rule must be 'top-k' or 'threshold', got 'best'"),
         ({"classifier": "svm"}, "classifier must be one of 'liblinear', 'fast', got 'svm'"),
         ({"repeats": 0}, "repeats must be an integer of at least 1; got 0"),
@@ -262,11 +263,12 @@ def test_result_as_table_and_json():
     assert str(result) == result.table()
     lines = result.table().splitlines()
     assert "120 labeled nodes, 4 classes; 3 random splits per ratio (seed 7)" in lines[0]
+    assert lines[0].endswith("mean ± standard error of 3 repeats")
     assert lines[-2].split() == [
         "10",
         "%",
-        *f"{result.mean('micro')[0]:.4f} ± {result.std('micro')[0]:.4f}".split(),
-        *f"{result.mean('macro')[0]:.4f} ± {result.std('macro')[0]:.4f}".split(),
+        *f"{result.mean('micro')[0]:.4f} ± {result.std('micro')[0] / 3**0.5:.4f}".split(),
+        *f"{result.mean('macro')[0]:.4f} ± {result.std('macro')[0] / 3**0.5:.4f}".split(),
     ]
     content = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert content["seed"] == 7

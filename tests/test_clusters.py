@@ -174,7 +174,7 @@ def test_result_as_table_and_json():
     assert result.std("nmi") == pytest.approx(nmi.std(ddof=1))
     lines = str(result).splitlines()
     assert "150 nodes with one label; k-means, k = 3 classes, unit-norm vectors; 4 runs (seed 6)" in lines[0]
-    assert lines[-2] == f"NMI   {result.mean('nmi'):.4f} ± {result.std('nmi'):.4f}"
+    assert lines[-2] == f"NMI   {result.mean('nmi'):.4f} ± {result.std('nmi') / 2:.4f}"
     assert lines[-1].startswith("ARI")
     content = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert (content["seed"], content["repeats"], content["starts"], content["nodes"]) == (6, 4, 1, 150)

@@ -250,6 +250,8 @@ class TestText:
             ("e.txt", b"0 " + b"9" * 30 + b"\n", "cannot be read as an embedding"),
             ("e.txt", b"9" * 5000 + b" 3\na 1\n", "cannot be read as an embedding"),
             ("e.txt", b"\xef\xbb\xbf 1.5 2\n", "node id of vector 1 is empty"),
+            ("e.txt", b"2 2\na 1 2 \nb 3 4 5\n", "vector 2 has more than the 2 numbers of .*: b'5' follows"),
+            ("e.txt", b"2 1\na 1 \nb 3 \xd3", r"vector 2 has more than .*: b'\\xd3' follows"),
             ("e.emb", b"2 1\na \0\0\x80\x3f\nb \0\0\0\x40\n", "cannot be read as an embedding in .emb format"),
             ("e.csv", b"node," + b"x" * 200_000 + b"\na,1\n", "field larger than field limit"),
             ("e.csv", b"PK\3\4\xff", "cannot be read as an embedding in .csv format"),

@@ -319,11 +319,8 @@ class TestModel:
         for found in (loaded.embedding_, read_embedding(tmp_path / "model.npz")):
             np.testing.assert_array_equal(found.vectors, model.embedding_.vectors)
             np.testing.assert_array_equal(found.targets.vectors, model.targets_.vectors)
-        for one in (model, loaded):
-            with pytest.raises(
-                GraphError, match=r"a model of a directed graph does not embed new nodes: fit a new model"
-            ):
-                one.transform(graph)
+        np.testing.assert_array_equal(loaded.centers_, model.centers_)
+        assert loaded.target_scales_ == model.target_scales_
 
     def test_parts_are_an_error(self, form, tmp_path):
         with pytest.raises(GraphError, match=r"vectors of sources and of targets: use fit\(\), or call to_undirected"):

@@ -56,6 +56,7 @@ def engine(request, monkeypatch):
         client = request.getfixturevalue("client")
         # Otherwise matrices this small are a single block.
         monkeypatch.setattr("boostne.factorization.dask.partition.MIN_SHARD_ENTRIES", 100)
+        monkeypatch.setattr("boostne.kernels.layout.UPDATE_CHUNK_ROWS", 16)
     elif request.param in CUDA_ENGINES:
         request.getfixturevalue("one_torch_thread")
     opened = []
@@ -252,7 +253,7 @@ class TestPass:
             result = running.step(2)
             parts, grams = kernels.sweep(R, V, gram_of(V), U, inner=2)
             C, gram_u = tree_sum(parts), sequential_sum(grams)
-            gram_v, product = kernels.hals(V, C, gram_u, inner=2)
+            gram_v, product = (sequential_sum(terms) for terms in kernels.hals(V, C, gram_u, inner=2))
             for found, expected in ((result.gram_u, gram_u), (result.gram_v, gram_v)):
                 np.testing.assert_allclose(found[:components, :components], expected, rtol=rtol, atol=rtol)
             assert result.product == pytest.approx(product, rel=TOLERANCE[dtype])

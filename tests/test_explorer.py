@@ -10,9 +10,9 @@ import pytest
 from boostne import Embedding, Graph, planted_partition
 from boostne.errors import ParameterError
 from boostne.labels import as_labels
-from boostne.visualization.explorer import arrays, landmarks, page, write_explorer_page
+from boostne.visualization.explorer import arrays, page, write_explorer_page
 from boostne.visualization.explorer.content import collect_content
-from boostne.visualization.explorer.landmarks import align, landmark_layout, principal_layout
+from boostne.visualization.explorer.landmarks import align, choose_landmarks, landmark_layout, principal_layout
 from boostne.visualization.explorer.layouts import ProgressiveLayouts, level_layouts
 from boostne.visualization.explorer.neighbors import nearest_neighbors
 from boostne.visualization.explorer.packing import PackedArray, morton_order, to_map_grid
@@ -132,12 +132,12 @@ def test_nodes_other_than_landmarks_are_placed_with_their_group():
     assert np.array_equal(positions, landmark_layout(vectors, chosen, seed=0))
 
 
-def test_large_embeddings_are_sampled(monkeypatch):
-    monkeypatch.setattr(landmarks, "MAX_LANDMARKS", 50)
-    chosen = landmarks.choose_landmarks(200, seed=4)
+def test_large_embeddings_are_sampled():
+    chosen = choose_landmarks(200, seed=4, limit=50)
     assert len(chosen) == 50
     assert (np.diff(chosen) > 0).all()
-    assert np.array_equal(landmarks.choose_landmarks(30, seed=4), np.arange(30))
+    assert set(choose_landmarks(200, seed=4, limit=20)) < set(chosen)
+    assert np.array_equal(choose_landmarks(30, seed=4, limit=50), np.arange(30))
 
 
 def test_principal_layout_separates_groups():
@@ -252,6 +252,15 @@ def test_page_without_levels_labels_or_graph(tmp_path):
     _, description = described_page(path)
     assert description["columns"] == ["1", "2"]
     assert not {"degrees", "label_counts", "positions-1"} & set(description["arrays"])
+
+
+def test_page_with_a_graph_that_shares_no_node(tmp_path):
+    path = tmp_path / "page.html"
+    write_explorer_page(path, Embedding(["a", "b"], np.eye(2)), graph=Graph.from_edges([0], [1]))
+    text, description = described_page(path)
+    assert "2 nodes of the embedding are not in the graph." in description["notes"]
+    packed = re.search(r'id="data-edge_offsets"[^>]*>([^<]*)<', text).group(1)
+    assert unpacked(packed, description["arrays"]["edge_offsets"]).shape == (0, 1)
 
 
 def test_embeddings_too_large_or_empty_are_refused(tmp_path, monkeypatch):

@@ -321,10 +321,10 @@ class TestNeighborhoods:
 @pytest.mark.parametrize("steps", [1, 2])
 def test_propagation_to_the_last_nodes(steps):
     graph = graphs.random_graph(40, 5, seed=2)
-    vectors = np.random.default_rng(0).random((40, 11))
+    vectors = np.random.default_rng(0).random((40, 43))
     expected = vectors.copy()
     for _ in range(steps):  # the others stay as they are
         expected[30:] = propagate(graph, Embedding(graph.nodes, expected), neighbor_weight=0.7).vectors[30:]
     last = vectors[30:].copy()
-    propagate_to_last(graph, last, lambda nodes, columns: vectors[nodes, columns], 0.7, steps, 1)
+    propagate_to_last(graph, last, lambda nodes: lambda columns: vectors[nodes, columns], 0.7, steps, 1)
     np.testing.assert_allclose(last, expected[30:], rtol=1e-12)

@@ -39,7 +39,14 @@ BANNED = re.compile(rf"\b(?:{'|'.join(BANNED_PHRASES)})\b", re.IGNORECASE)
 
 def text_files():
     """Everything written for readers, except this list of phrases."""
-    folders = {"src": CODE_SUFFIXES, "tests": {".py"}, "benchmarks": {".py"}, "fuzz": {".py"}, "docs": {".md"}}
+    folders = {
+        "src": CODE_SUFFIXES,
+        "tests": {".py"},
+        "benchmarks": {".py"},
+        "fuzz": {".py"},
+        "docs": {".md"},
+        "examples": {".py"},
+    }
     for folder, suffixes in folders.items():
         yield from (path for path in sorted((ROOT / folder).rglob("*")) if path.suffix in suffixes)
     yield from sorted(ROOT.glob("*.md"))

@@ -16,7 +16,7 @@ from boostne.errors import ParameterError
 from boostne.factorization import LocalEngine
 from boostne.kernels import column_blocked_csr, get_kernels, instruction_set, sharded_csr
 from boostne.kernels.column_blocked_csr import ColumnBlockedCSR, as_residual
-from boostne.kernels.layout import aligned_empty, chunk_columns, padded_factor, push_chunk_rows
+from boostne.kernels.layout import aligned_empty, chunk_columns, padded_factor, push_chunk_rows, row_chunks
 from boostne.kernels.native import bindings, library
 from boostne.kernels.reference import ReferenceKernels
 from boostne.kernels.reference.factorization import gram_of
@@ -126,6 +126,11 @@ def summed(swept):
     return tree_sum(partials), sequential_sum(grams)
 
 
+def summed_chunks(*sums):
+    """Add sums over chunks of rows."""
+    return tuple(sequential_sum(terms) for terms in sums)
+
+
 def run_sweep(kernels, matrix, width, dtype, inner=3, layout=row_order):
     U, V = factors(matrix, width, dtype)
     R = layout(matrix.astype(dtype), kernels)
@@ -141,14 +146,14 @@ def run_solve_rows(kernels, matrix, width, dtype, inner=3):
 def run_hals(kernels, matrix, width, dtype, inner=3):
     U, V = factors(matrix, width, dtype)
     C = np.asarray(matrix.astype(dtype).T @ U)
-    gram, product = kernels.hals(V, C, gram_of(U), inner=inner)
+    gram, product = summed_chunks(*kernels.hals(V, C, gram_of(U), inner=inner))
     return V, gram, product
 
 
 def run_extrapolate(kernels, matrix, width, dtype, step=0.7):
     _, V = factors(matrix, width, dtype)
     _, W = factors(matrix, width, dtype, seed=1)
-    return W, kernels.extrapolate(V, W, step)
+    return W, *summed_chunks(kernels.extrapolate(V, W, step))
 
 
 def run_deflate(kernels, matrix, width, dtype, layout=row_order):
@@ -317,18 +322,39 @@ class TestHals:
         matrix = MATRICES["plain"]
         U, V = factors(matrix, 16, dtype)
         U[:, [0, 5]] = 0
-        gram, _ = get_kernels(isa).hals(V, np.asarray(matrix.astype(dtype).T @ U), gram_of(U), inner=2)
+        grams, _ = get_kernels(isa).hals(V, np.asarray(matrix.astype(dtype).T @ U), gram_of(U), inner=2)
         assert not V[:, [0, 5]].any()
-        assert not gram[:, [0, 5]].any()
+        assert not grams[:, :, [0, 5]].any()
 
     def test_nan_and_inf_propagate(self, isa, dtype):
         matrix = MATRICES["plain"]
         U, V = factors(matrix, 16, dtype)
         C = np.asarray(matrix.astype(dtype).T @ U)
         C[3, 2] = np.nan
-        gram, product = get_kernels(isa).hals(V, C, gram_of(U), inner=2)
-        assert np.isnan(product)
-        assert np.isnan(gram).any()
+        grams, products = get_kernels(isa).hals(V, C, gram_of(U), inner=2)
+        assert np.isnan(products).any()
+        assert np.isnan(grams).any()
+
+    def test_slices_of_whole_chunks_give_the_same_bits(self, isa, dtype):
+        kernels, rng = get_kernels(isa, threads=2), np.random.default_rng(0)
+        V, C, W = (rng.random((1400, 16)).astype(dtype) for _ in range(3))
+        gram_u = gram_of(rng.random((50, 16)))
+        cuts = row_chunks(1400)
+        assert len(cuts) == 6
+        whole = V.copy()
+        grams, products = kernels.hals(whole, C, gram_u, inner=2)
+        extrapolated = W.copy()
+        extrapolated_grams = kernels.extrapolate(whole, extrapolated, 0.7)
+        for first, last in ((0, 2), (2, 5), (5, 5)):
+            rows = slice(cuts[first], cuts[last])
+            own, own_w, chunks = V[rows].copy(), W[rows].copy(), cuts[first : last + 1] - cuts[first]
+            found = kernels.hals(own, C[rows], gram_u, inner=2, cuts=chunks)
+            np.testing.assert_array_equal(own, whole[rows])
+            np.testing.assert_array_equal(found[0], grams[first:last])
+            np.testing.assert_array_equal(found[1], products[first:last])
+            found = kernels.extrapolate(own, own_w, 0.7, chunks)
+            np.testing.assert_array_equal(own_w, extrapolated[rows])
+            np.testing.assert_array_equal(found, extrapolated_grams[first:last])
 
 
 @pytest.mark.parametrize("isa", ALL_KERNELS)
@@ -336,7 +362,7 @@ class TestExtrapolate:
     def test_zero_step_copies(self, isa, dtype):
         _, V = factors(MATRICES["plain"], 16, dtype)
         W = np.full_like(V, 7)
-        gram = get_kernels(isa).extrapolate(V, W, 0.0)
+        (gram,) = summed_chunks(get_kernels(isa).extrapolate(V, W, 0.0))
         np.testing.assert_array_equal(W, V)
         assert_close(gram, V.astype(float).T @ V.astype(float), dtype, "gram")
 

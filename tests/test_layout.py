@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from boostne import Embedding
-from boostne.visualization.layout import flat_map, level_maps
+from boostne.visualization.layout import flat_map
 
 
 def clusters(n=60, d=6, groups=3):
@@ -37,13 +36,3 @@ def test_layout_of_few_nodes_or_columns(shape):
 
 def test_equal_vectors_share_a_position():
     assert np.ptp(flat_map(np.zeros((40, 8))), axis=0).tolist() == [0, 0]
-
-
-def test_level_maps_has_one_map_per_level():
-    vectors, _ = clusters()
-    rows = np.array([4, 9, 2, 33, 50, 51, 7])
-    found = level_maps(Embedding(range(60), vectors, [4, 2]), rows)
-    assert list(found) == [0, 1, 2]
-    assert all(positions.shape == (7, 2) for positions in found.values())
-    assert np.allclose(found[2], vectors[rows, 4:])
-    assert list(level_maps(Embedding(range(60), vectors), rows)) == [0]

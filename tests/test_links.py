@@ -422,8 +422,8 @@ def test_result_as_table_and_json():
     assert "3 random splits (seed 7)" in lines[0]
     assert lines[-1].split() == [
         "l2",
-        *f"{result.mean('auc')[1]:.4f} ± {result.std('auc')[1]:.4f}".split(),
-        *f"{result.mean('ap')[1]:.4f} ± {result.std('ap')[1]:.4f}".split(),
+        *f"{result.mean('auc')[1]:.4f} ± {result.std('auc')[1] / 3**0.5:.4f}".split(),
+        *f"{result.mean('ap')[1]:.4f} ± {result.std('ap')[1] / 3**0.5:.4f}".split(),
     ]
     content = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert (content["seed"], content["repeats"], content["test"], content["test_edges"]) == (7, 3, 0.2, 16)

@@ -160,3 +160,6 @@ class TestArguments:
             get_kernels().hals(V, U, np.eye(8), inner=1)
         with pytest.raises(ValueError, match=r"the same shape; got \(20, 8\) and \(30, 8\)"):
             get_kernels().extrapolate(V, U, 0.5)
+        for cuts in ([0, 19], [1, 20], [0, 12, 9, 20]):
+            with pytest.raises(ValueError, match="chunks must cover 20 rows in order; got the boundaries"):
+                get_kernels().extrapolate(V, V.copy(), 0.5, np.array(cuts))

@@ -121,6 +121,16 @@ class TestResults:
         np.testing.assert_array_equal(model.embedding_.nodes, graph.nodes)
         np.testing.assert_array_equal(np.hstack(model.levels_), model.embedding_.vectors)
 
+    @pytest.mark.parametrize("communities", [6, 30])
+    def test_levels_start_from_communities_if_there_are_enough(self, communities, monkeypatch):
+        graph = planted_partition(900, communities=communities, mixing=0.1, seed=3).graph
+        settings = {**SETTINGS, "approximation": "push", "max_per_row": 900, "epsilon": 1.234e-3, "max_iter": 100}
+        model = boostne(**settings).fit(graph)
+        monkeypatch.undo()
+        randomly = boostne(**settings).fit(graph)  # not reordered
+        assert np.allclose(model.residual_norms_, randomly.residual_norms_, rtol=1e-6) == (communities == 6)
+        assert model.residual_norms_[-1] < 1.05 * randomly.residual_norms_[-1]
+
     def test_explicit_matrices_are_not_reordered(self, graph, monkeypatch):
         X = BoostNE(**SETTINGS).connectivity_matrix(graph)
         for connectivity in (X, lambda _: X):

@@ -144,4 +144,6 @@ def test_round_trip_through_text(tmp_path, mapping, one_line):
         lines = [f"{node} {label}" for node, labels in mapping.items() for label in labels]
     path = tmp_path / "written.txt"
     path.write_text("\n".join(lines), encoding="utf-8")
-    assert as_dict(read_labels(path)) == {node: tuple(sorted(labels)) for node, labels in mapping.items()}
+    assert as_dict(read_labels(path, multilabel=True)) == {
+        node: tuple(sorted(labels)) for node, labels in mapping.items()
+    }

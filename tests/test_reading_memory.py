@@ -1,9 +1,13 @@
 """Limits on the memory of reading files; ``python -m benchmarks reading_memory`` measures whether they are kept."""
 
+import bz2
 import ctypes
 import gc
 import gzip
+import io
+import lzma
 import re
+import zipfile
 from contextlib import suppress
 
 import networkx as nx
@@ -76,6 +80,40 @@ def test_the_message_names_a_sufficient_limit(folder):
     sufficient = re.search(r"The smallest sufficient memory_limit is '(\d+)MB'", message)[1]
     assert int(sufficient) * 1_000_000 > before + 30_000_000
     assert read_graph(folder / "g.txt", memory_limit=f"{sufficient}MB").n_nodes > 0
+
+
+def zipped(content):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("member.txt", content)
+    return buffer.getvalue()
+
+
+COMPRESSIONS = {
+    ".bz2": lambda content: bz2.compress(content[:40_000]) * (len(content) // 40_000),  # long repetitions take long
+    ".xz": lambda content: lzma.compress(content, preset=0),
+    ".zst": lambda content: pa.Codec("zstd").compress(content, asbytes=True),
+    ".zip": zipped,
+}
+
+
+@pytest.mark.parametrize("suffix", COMPRESSIONS)
+def test_every_compression_keeps_the_limit(tmp_path, suffix):
+    path = tmp_path / f"bomb.txt{suffix}"
+    path.write_bytes(COMPRESSIONS[suffix](b"1 2\n" * 1_000_000))
+    assert path.stat().st_size < 100_000
+    for format_name in ("edgelist", "adjlist", "json", "npz"):
+        with pytest.raises(MemoryLimitError, match=r"reading .*more memory than the"):
+            read_graph(path, format=format_name, memory_limit=resident_memory() + 4_000_000)
+
+
+def test_the_dictionary_of_an_xz_file_counts(tmp_path):
+    path = tmp_path / "g.txt.xz"
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 1 << 25}]
+    path.write_bytes(lzma.compress(b"1 2\n", filters=filters))
+    with pytest.raises(MemoryLimitError, match="reading the dictionary of the file would need more memory"):
+        read_graph(path, memory_limit=resident_memory() + 10_000_000)
+    assert read_graph(path).n_edges == 1
 
 
 @pytest.mark.parametrize("content", [b"1 2\n", b"x", b"# a comment\n", b"1 2 "])

@@ -4,26 +4,29 @@ import csv
 import json
 import re
 import shutil
+import sys
+from itertools import pairwise
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 from tests.reproduction_folder import DATASETS, MAP_NODES, TRAIN, write_reproduction
 
-from boostne import load_dataset
 from boostne.cli.program import run
-from boostne.errors import BoostneError, FileFormatError, ParameterError
-from boostne.reproduction import write_reproduction_report
+from boostne.errors import FileFormatError, ParameterError
+from boostne.evaluation import Comparison, PairTest, conclude
+from boostne.evaluation.conclusion import headline
+from boostne.reproduction import write_figures, write_reproduction_report
+from boostne.reproduction.conclusions import conclusion
+from boostne.reproduction.conclusions import headline as reproduction_headline
 from boostne.reproduction.result_charts import describe_errors
 from boostne.reproduction.results_folder import read_results_folder
 from boostne.visualization.charts import Chart, Line
-from boostne.visualization.extras import require_extras
 from boostne.visualization.html import element, json_script
 from boostne.visualization.html_tables import ScoreCell, ScoreRow, plain_table, score_table
-from boostne.visualization.level_map import LevelMap, to_integer_grid
 from boostne.visualization.matplotlib_figures import save_chart
 from boostne.visualization.palette import DARK, LIGHT, MARKERS, class_style
 from boostne.visualization.provenance import provenance
+from boostne.visualization.svg_charts import chart_figure, nice_ticks
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +53,7 @@ def test_results_folder_is_read_completely(finished):
     assert len(found.scores) == len(DATASETS) * 4 * 2 * len(TRAIN)
     assert {len(points) for points in found.errors.values()} == {3}
     assert [len(one.nodes) for one in found.maps] == [34, MAP_NODES]
-    assert list(found.maps[0].positions) == [0, 1, 2, 3, 4]
+    assert len(found.maps[0].layouts) == 5
     with (finished / "scores.csv").open() as stream:
         rows = list(csv.DictReader(stream))
     assert [score.difference for score in found.scores] == pytest.approx(
@@ -64,9 +67,9 @@ def test_sections_of_missing_files_are_omitted(results):
     shutil.rmtree(results / "maps")
     page = write_reproduction_report(results).read_text()
     assert 'id="scores-karate"' in page
-    assert 'id="maps"' not in page
+    assert 'id="map"' not in page
     assert 'id="levels"' not in page
-    for name in re.findall(r'href="([^"#]+)"', page.partition("report-data")[0]):
+    for name in re.findall(r'<a href="([^"#]+)"', page):
         assert (results / name).is_file(), name
 
 
@@ -96,20 +99,26 @@ def test_corrupt_files_raise(results, file, old, new, message):
         write_reproduction_report(results)
 
 
-def test_static_figures_are_reproducible(finished, tmp_path):
-    folder = shutil.copytree(finished, tmp_path / "results")
-    write_reproduction_report(folder)
-    names = {path.name for path in (folder / "figures").iterdir()}
+def test_map_with_missing_levels_raises(results):
+    path = results / "maps" / "karate.csv"
+    path.write_text("".join(line for line in path.open() if ",2," not in line[:8]))
+    with pytest.raises(FileFormatError, match=r"levels must be 0, .* got \[0, 1, 3, 4\]"):
+        write_reproduction_report(results)
+
+
+def test_static_figures_are_reproducible(results):
+    write_figures(results)
+    names = {path.name for path in (results / "figures").iterdir()}
     curves = {f"levels-{name}-{metric}" for name in DATASETS for metric in ("micro-f1", "macro-f1")}
     figures = {"approximation"} | curves | {f"map-{name}" for name in DATASETS}
     assert names == {f"{figure}{suffix}" for figure in figures for suffix in (".svg", ".png")}
-    for path in (folder / "figures").glob("*.svg"):
+    for path in (results / "figures").glob("*.svg"):
         assert ElementTree.parse(path).getroot().tag.endswith("svg")
-    before = {path.name: path.read_bytes() for path in (folder / "figures").iterdir()}
-    page = (folder / "report.html").read_bytes()
-    write_reproduction_report(folder)
-    assert {path.name: path.read_bytes() for path in (folder / "figures").iterdir()} == before
-    assert (folder / "report.html").read_bytes() == page
+    before = {path.name: path.read_bytes() for path in (results / "figures").iterdir()}
+    page = write_reproduction_report(results).read_bytes()
+    write_figures(results)
+    assert {path.name: path.read_bytes() for path in (results / "figures").iterdir()} == before
+    assert write_reproduction_report(results).read_bytes() == page
 
 
 def test_special_characters_in_figure_labels(tmp_path):
@@ -126,13 +135,13 @@ def test_describe_errors():
     ]
 
 
-def test_missing_extra_raises(monkeypatch, finished):
-    monkeypatch.setattr("boostne.visualization.extras._PACKAGES", ("plotly", "no_such_package"))
-    message = r'reports require no_such_package, .*: pip install "boostne\[report\]"'
-    with pytest.raises(BoostneError, match=message):
-        require_extras()
-    with pytest.raises(BoostneError, match=message):
-        write_reproduction_report(finished)
+def test_report_needs_no_extra(monkeypatch, results, capsys):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert run(["report", str(results)]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"wrote {results / 'report.html'}\n"
+    assert 'no figures: plots need matplotlib, which is not installed: pip install "boostne[viz]"' in err
+    assert "figures/" not in (results / "report.html").read_text()
 
 
 def test_text_is_escaped_and_markup_is_not():
@@ -149,44 +158,122 @@ def test_nan_in_page_data_raises():
 
 def test_score_table_marks_the_best_and_the_difference_from_the_paper():
     rows = [
-        ScoreRow("ours", [ScoreCell(0.9, 0.01, 0.003, 0.8), None]),
-        ScoreRow("theirs", [ScoreCell(0.7, 0.01, 0.003, 0.72), ScoreCell(0.5, 0, 0)]),
+        ScoreRow("ours", [ScoreCell(0.9, 0.003, 0.8), None]),
+        ScoreRow("theirs", [ScoreCell(0.7, 0.003, 0.72), ScoreCell(0.50001, 0)]),
+        ScoreRow("other", [ScoreCell(0.7, 0.003), ScoreCell(0.5, 0)]),
     ]
     table = score_table("Micro-F1", [10, 90], rows)
-    assert re.findall(r'class="best">([^<]*)', table) == ["0.9000", "0.5000"]
-    assert re.findall(r'class="(above|under)" style="--strength:(\d+)%"', table) == [("above", "60"), ("under", "24")]
-    assert re.findall(r'difference">([^<]*)', table) == ["+0.1000", "−0.0200"]
+    best = re.findall(r'<td data-value="([^"]*)" class="best"[^>]*><span>([^<]*)', table)
+    assert best == [("0.9", "0.9000"), ("0.50001", "0.5000"), ("0.5", "0.5000")]  # equal as shown
+    assert re.findall(r'below difference (above|under)">([^<]*)', table) == [("above", "+0.1000"), ("under", "−0.0200")]
     assert "<td>–</td>" in table
 
 
-def test_plain_table_right_aligns_numbers():
-    table = plain_table("t", ["name", "p", "kind"], [["a", "0.01*", "x"], ["b", "-1", ""]])
+def test_plain_table_right_aligns_numbers_and_marks_the_best():
+    rows = [["1", "0.01*", "x", "0.5"], ["2", "-1", "", "failed"], ["3", "1", "", "0.7"]]
+    table = plain_table("t", ["name", "p", "kind", "score"], rows, best="score")
     assert re.findall(r'<th scope="col"( class="text")?>(\w+)', table) == [
         (' class="text"', "name"),
         ("", "p"),
         (' class="text"', "kind"),
+        (' class="text"', "score"),
     ]
     assert "<td>−1</td>" in table
+    assert re.findall(r'class="best"[^>]*>([^<]*)', table) == ["0.7"]
 
 
-def test_map_classes_are_the_most_frequent_labels():
-    labels = [["a"], ["a", "b"], ["c"], ["c", "d"], [], ["a"]]
-    found = LevelMap("m", list("uvwxyz"), labels, {0: np.arange(12.0).reshape(6, 2)})
-    assert found.classes() == (["a", "c"], [0, 0, 1, 1, -1, 0])
-    made = found.to_dict()
-    assert made["labels"] == ["a", "a, b", "c", "c, d", "", "a"]
-    assert (min(made["levels"][0]["x"]), max(made["levels"][0]["x"])) == (0, 1000)
+def pair(first, second, difference, p, metric="micro", effect=None):
+    wins = 9 if difference > 0 else 1
+    effect = difference if effect is None else effect
+    return PairTest(first, second, metric, wins, 0, 10 - wins, difference, effect, p, p)
 
 
-def test_integer_grid_preserves_the_aspect_ratio():
-    assert to_integer_grid(np.array([[0.0, 0.0], [2.0, 1.0]])).tolist() == [[0, 0], [1000, 500]]
-    assert to_integer_grid(np.array([[3.0, 3.0], [3.0, 3.0]])).tolist() == [[0, 0], [0, 0]]
+def conclusions(*tests):
+    both = [*tests, *(pair(t.first, t.second, t.difference, t.p, "macro") for t in tests)]
+    return conclude(Comparison(tuple(both), 0.05, (50.0,), 10, 0))
+
+
+def test_conclusion_names_the_best_by_how_much_and_how_sure():
+    found = conclusions(pair("a", "b", -0.02, 0.001))
+    assert str(found[0]) == (
+        "Micro-F1: b is 0.0200 above a on average, and above it on 9 of 10 splits. The difference is significant "
+        "(p = 0.001)."
+    )
+    assert headline(found) == "b is best"
+
+
+def test_conclusion_without_significance():
+    found = conclusions(pair("a", "b", 0.02, 0.4))
+    assert "not significant (p = 0.4): either may be the better one" in str(found[0])
+    assert headline(found) == "a is ahead, but not clearly"
+    # Significant ranks in favor of the one with the lower mean do not count.
+    assert conclude(Comparison((pair("a", "b", 0.02, 0.001, effect=-0.5), pair("a", "b", 0.02, 0.001, "macro")),
+                               0.05, (50.0,), 10, 0))[0].unclear == ("b",)  # fmt: skip
+
+
+def test_conclusion_of_equal_and_of_several_embeddings():
+    same = conclusions(pair("a", "b", 0.0, 1.0))
+    assert "a and b have the same mean" in str(same[0])
+    assert headline(same) == "a and b score the same"
+    found = conclusions(pair("a", "b", -0.02, 0.2), pair("a", "c", 0.01, 0.3), pair("b", "c", 0.03, 0.01))
+    assert (found[0].best, found[0].runner_up, found[0].worse, found[0].unclear) == ("b", "a", ("c",), ("a",))
+    assert "significantly better than c, but not than a (p < 0.05" in str(found[0])
+    clear = conclusions(pair("a", "b", 0.02, 0.01), pair("a", "c", 0.03, 0.01), pair("b", "c", 0.01, 0.9))
+    assert "significantly better than b and c" in str(clear[0])
+
+
+def test_conclusion_by_metric():
+    tests = (pair("a", "b", 0.02, 0.01), pair("a", "b", -0.02, 0.01, "macro"))
+    found = conclude(Comparison(tests, 0.05, (50.0,), 10, 0))
+    assert headline(found) == "a is best by Micro-F1, b is best by Macro-F1"
+
+
+def test_conclusion_of_a_reproduction(finished):
+    found = read_results_folder(finished)
+    sentences = conclusion(found)
+    assert re.fullmatch(r"\w+ has the highest Micro-F1 on [12] of 2 data sets", reproduction_headline(found))
+    assert sentences[0].startswith(f"{sum(s.difference >= 0 for s in better_scores(found))} of 12 scores of BoostNE")
+    for name, sentence in zip(DATASETS, sentences[1:], strict=False):
+        _, table = found.score_table(name, "micro-f1")
+        means = {title: sum(cell.mean for cell in cells) / len(cells) for title, cells in table.items()}
+        best, runner_up = sorted(means, key=lambda title: -means[title])[:2]
+        lead = f"{means[best] - means[runner_up]:.4f} above {runner_up}"
+        assert sentence.startswith(f"{name}: {best} is best with {means[best]:.4f}, {lead}")
+
+
+def better_scores(results):
+    return [score for one in results.compare_with_paper() if one.is_better for score in one.scores]
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.61, 0.85), (0, 1), (-3e-5, 4e-5), (0.899, 0.9012), (12, 950)])
+def test_ticks_are_inside_and_evenly_spaced(low, high):
+    ticks = nice_ticks(low, high)
+    steps = [b - a for a, b in pairwise(ticks)]
+    assert 5 <= len(ticks) <= 12
+    assert low - 1e-9 <= ticks[0]
+    assert ticks[-1] <= high + 1e-9
+    assert steps == pytest.approx([steps[0]] * len(steps))
+
+
+def test_chart_draws_lines_errors_and_a_legend():
+    lines = [
+        Line("<b>", [1, 2], [0.1, 0.2], 0, error=[0.01, 0.02]),
+        Line("paper", [1, 2], [0.3] * 2, 1, reference=True),
+    ]
+    figure = chart_figure(Chart("c", "title", "x", "y", lines), has_files=False)
+    assert figure.count("&lt;b&gt;") == 3  # in the legend, and in the tooltip of each point
+    assert figure.count('class="error"') == 2
+    assert figure.count("curve reference") == 2
+    assert "mean ± standard error" in figure
+    alone = chart_figure(Chart("c", "title", "x", "y", [Line("a", [5], [0.5], 0)]), has_files=True)
+    assert "±" not in alone
+    assert "figures/c.svg" in alone
 
 
 def test_fifty_class_styles_are_distinct():
     assert len({class_style(i) for i in range(50)}) == 50
     assert len(LIGHT) == len(DARK) == 10
-    assert len({marker.plotly for marker in MARKERS}) == len(MARKERS)
+    assert len({marker.path for marker in MARKERS}) == len(MARKERS)
 
 
 @pytest.fixture
@@ -211,9 +298,6 @@ def test_evaluate_command_writes_a_report(vectors, capsys):
         assert sign in text
     for row in found["summary"]:
         assert f"{row['micro_mean']:.4f}" in text
-    data = json.loads(re.search(r'id="report-data">(.*?)</script>', text, re.DOTALL)[1])
-    assert sorted(data["maps"][0]["nodes"]) == sorted(map(str, load_dataset("karate").graph.nodes.tolist()))
-    assert [level["level"] for level in data["maps"][0]["levels"]] == [0, 1, 2]
 
 
 def test_evaluate_command_compares_several_embeddings(vectors, capsys):
@@ -228,7 +312,8 @@ def test_evaluate_command_compares_several_embeddings(vectors, capsys):
     assert [test["metric"] for test in both["comparison"]["tests"]] == ["micro", "macro"]
     assert run(["evaluate", *files, "karate", *SHORT]) == 0
     table = capsys.readouterr().out
-    assert table.startswith("one.npz: 34 labeled nodes")
+    assert table.startswith("Micro-F1: ")
+    assert "\n\none.npz: 34 labeled nodes" in table
     assert "two.npz: 34 labeled nodes" in table
     assert "Wilcoxon" in table
     assert run(["evaluate", *files, "karate", *SHORT, "--csv"]) == 0
@@ -247,13 +332,10 @@ def test_embeddings_with_equal_file_names_keep_their_paths(vectors, capsys):
     assert "an embedding was given twice" in capsys.readouterr().err
 
 
-def test_unwritable_report_fails_before_the_embedding_is_read(vectors, capsys, monkeypatch):
+def test_unwritable_report_fails_before_the_embedding_is_read(vectors, capsys):
     arguments = ["evaluate", str(vectors / "missing.npz"), "karate", "--report"]
     assert run([*arguments, str(vectors / "no" / "page.html")]) == 1
     assert "no does not exist" in capsys.readouterr().err
-    monkeypatch.setattr("boostne.visualization.extras._PACKAGES", ("no_such_package",))
-    assert run([*arguments, str(vectors / "page.html")]) == 1
-    assert 'pip install "boostne[report]"' in capsys.readouterr().err
 
 
 def test_report_command(results, capsys):

@@ -1,20 +1,23 @@
-"""The reports in Chromium: light and dark mode, desktop and phone."""
+"""The reports in Chromium: conclusion, sorting, the explorer inside, light and dark mode, desktop and phone."""
 
 import numpy as np
 import pytest
-from benchmarks.browser import until
+from benchmarks.browser import SOFTWARE_WEBGL, until
 from tests.browser import DESKTOP, EVIL, PHONE, background, launch, open_address, overflow
-from tests.reproduction_folder import DATASETS, LEVELS, MAP_NODES, TRAIN, write_reproduction
+from tests.reproduction_folder import DATASETS, MAP_NODES, TRAIN, write_reproduction
 
 from boostne import BoostNE, Embedding, NetMF, evaluate, load_dataset
+from boostne.evaluation import compare, conclude
 from boostne.labels import as_labels
-from boostne.reproduction import write_reproduction_report
+from boostne.reproduction import write_figures, write_reproduction_report
 from boostne.visualization import write_evaluation_report
+
+READY = "window.explorer?.ready === true && window.explorer.view.frames > 0"
 
 
 @pytest.fixture(scope="module")
 def browser():
-    with launch("--disable-gpu") as running:
+    with launch(*SOFTWARE_WEBGL) as running:
         yield running
 
 
@@ -27,7 +30,7 @@ def visit(browser):
         context = browser.new_context(**({"viewport": DESKTOP} | options))
         contexts.append(context)
         page = open_address(context, path.as_uri())
-        until(page, "document.querySelectorAll('.plot:not(.js-plotly-plot)').length", 0)
+        until(inside(page), READY, value=True)
         return page
 
     yield open_page
@@ -35,68 +38,194 @@ def visit(browser):
         context.close()
 
 
+def inside(page):
+    """Return the document of the explorer."""
+    return page.locator("#explorer").element_handle().content_frame()
+
+
 @pytest.fixture(scope="module")
 def reproduction(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reproduction") / "results"
     write_reproduction(folder)
+    write_figures(folder)
     return write_reproduction_report(folder)
 
 
 @pytest.fixture(scope="module")
-def evaluation(tmp_path_factory):
-    """Return the report of two embeddings whose ids and labels contain scripts."""
+def scored():
+    """Return two embeddings whose names, ids and labels contain scripts, their labels and scores."""
     data = load_dataset("karate")
     names = [f"{EVIL}{node}" for node in data.graph.nodes]
     labels = as_labels(
         {
-            name: [f"{label}{EVIL}" for label in data.labels[node]]
+            name: [f"{label}{EVIL}</script>" for label in data.labels[node]]
             for name, node in zip(names, data.graph.nodes, strict=True)
         }
     )
     vectors = {
-        f"boosted{EVIL}.npz": Embedding(names, BoostNE(dimensions=8, levels=2).fit_transform(data.graph), [4, 4]),
         "netmf.npz": Embedding(names, NetMF(dimensions=8).fit_transform(data.graph)),
+        f"boosted{EVIL}</script>.npz": Embedding(
+            names, BoostNE(dimensions=8, levels=2).fit_transform(data.graph), [4, 4]
+        ),
     }
     results = {name: evaluate(one, labels, train=(30, 60), repeats=3) for name, one in vectors.items()}
+    return vectors, labels, results
+
+
+@pytest.fixture(scope="module")
+def evaluation(scored, tmp_path_factory):
     path = tmp_path_factory.mktemp("evaluation") / "scores.html"
-    write_evaluation_report(path, vectors, labels, results)
+    write_evaluation_report(path, *scored)
     return path
 
 
-def points(page):
-    """Return the coordinates of the dots on the map."""
-    x, y = page.evaluate("(({x, y}) => [[...x], [...y]])(document.getElementById('map').data[0])")
-    return np.array([x, y])
+def positions(frame):
+    """Return the positions of the nodes on the map by id, once they rest."""
+    until(frame, "explorer.view.moving", value=False)
+    ids, values = frame.evaluate("[explorer.ids, [...explorer.view.end]]")
+    return dict(zip(ids, map(tuple, np.reshape(values, (-1, 2)).tolist()), strict=True))
 
 
-def test_reproduction_report_loads_without_errors(visit, reproduction):
+def set_level(frame, level):
+    frame.locator("#level").fill(str(level))
+    until(frame, "explorer.view.level", level)
+
+
+def test_conclusion_comes_first_and_is_right(visit, evaluation, scored):
+    page = visit(evaluation)
+    sentences = [str(one) for one in conclude(compare(scored[2]))]
+    found = page.locator(".conclusion li").all_inner_texts()
+    assert found[:2] == [" ".join(sentence.split()) for sentence in sentences]
+    means = {name: float(result.mean("micro").mean()) for name, result in scored[2].items()}
+    assert page.locator(".headline").inner_text().startswith(max(means, key=means.get))
+    first = page.locator("main > *").first
+    assert first.get_attribute("class") == "conclusion"
+
+
+def test_best_score_of_each_column_is_marked(visit, evaluation, scored):
+    page = visit(evaluation)
+    for table, metric in zip(page.locator("table.scores").all(), ("micro", "macro"), strict=True):
+        means = np.round([result.mean(metric) for result in scored[2].values()], 4)
+        marked = [[cell.get_attribute("class") == "best" for cell in row.locator("td").all()]
+                  for row in table.locator("tbody tr").all()]  # fmt: skip
+        assert marked == (means == means.max(axis=0)).tolist()
+    errors = page.locator("table.scores").first.locator(".se").all_inner_texts()
+    expected = np.concatenate(
+        [result.scores["micro"].reshape(2, 3).std(axis=1, ddof=1) for result in scored[2].values()]
+    )
+    assert errors == [f"± {error:.4f}" for error in expected / 3**0.5]
+
+
+def test_tables_sort_by_mouse_and_keyboard(visit, reproduction):
     page = visit(reproduction)
-    assert page.title() == "Reproduction of the BoostNE paper"
-    assert page.locator(".js-plotly-plot").count() == 1 + 2 * len(DATASETS) + 1
-    for link in page.locator("nav a").all():
-        assert page.locator(link.get_attribute("href")).count() == 1
-    for link in page.locator("a[href$='.svg'], a[href$='.png'], a[href$='.csv']").all():
-        assert (reproduction.parent / link.get_attribute("href")).is_file()
+    table = page.locator("#scores-digits table.scores").first
+    head = table.locator("thead th").nth(2)
+
+    def means():
+        return [float(text.split()[0]) for text in table.locator("tbody tr td:nth-child(3)").all_inner_texts()]
+
+    before = means()
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "descending"
+    assert means() == sorted(before, reverse=True)
+    head.get_by_role("button").press("Enter")
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert means() == sorted(before)
+    name = table.locator("thead th").first
+    name.get_by_role("button").press("Space")
+    names = table.locator("tbody th").all_inner_texts()
+    assert names == ["BoostNE (paper)", "BoostNE (recommended)", "NetMF", "SpectralClustering"]
+    assert (name.get_attribute("aria-sort"), head.get_attribute("aria-sort")) == ("ascending", None)
     assert page.faults == []
 
 
-def test_score_tables_are_complete(visit, reproduction):
+def test_signed_numbers_and_p_values_sort_by_value(visit, reproduction):
     page = visit(reproduction)
-    for name in DATASETS:
-        tables = page.locator(f"#scores-{name} table.scores")
-        assert tables.count() == 2
-        for table in tables.all():
-            assert table.locator("thead th").count() == 1 + len(TRAIN)
-            rows = table.locator("tbody tr")
-            assert rows.locator("th").all_inner_texts() == [
-                "SpectralClustering",
-                "NetMF",
-                "BoostNE (paper)",
-                "BoostNE (recommended)",
-            ]
-            assert rows.locator("td").count() == 4 * len(TRAIN)
-            assert all("\n" in text for text in rows.locator("td").all_inner_texts())
-            assert table.locator(".best").count() >= len(TRAIN)
+    page.locator("details").evaluate_all("all => all.forEach(one => one.open = true)")
+    table = page.locator("#scores-digits table.plain").first
+    for column in ("difference", "p"):
+        head = table.locator("thead th").filter(has_text=column).first
+        head.get_by_role("button").click()
+        place = head.evaluate("one => one.cellIndex") + 1
+        texts = table.locator(f"tbody tr > :nth-child({place})").all_inner_texts()
+        values = [float(text.replace("−", "-").rstrip("* ")) for text in texts]
+        assert values == sorted(values, reverse=True), column
+
+
+def test_explorer_inside_the_report(visit, evaluation, scored):
+    page = visit(evaluation)
+    frame = inside(page)
+    assert frame.locator("#levels").is_hidden()  # NetMF has no levels
+    name = list(scored[0])[1]
+    page.get_by_label(name, exact=True).check()
+    until(page, "document.getElementById('explorer').contentWindow.explorer?.view.levelCount", 2)
+    frame = inside(page)
+    until(frame, READY, value=True)
+    together = positions(frame)
+    set_level(frame, 1)
+    assert positions(frame) != together
+    assert positions(frame).keys() == set(scored[0][name].nodes.tolist())
+    node = scored[0][name].nodes[3]
+    frame.get_by_label("Find a node by id").fill(node)
+    frame.locator("#search").press("Enter")
+    until(frame, "document.querySelectorAll('.neighbors li').length", 10)
+    expected = [other for other, _ in scored[0][name].most_similar(node, 10)]
+    assert frame.locator(".neighbors .label").all_inner_texts() == expected
+    assert page.faults == []
+
+
+def test_maps_of_a_reproduction_have_levels_and_labels(visit, reproduction):
+    page = visit(reproduction)
+    frame = inside(page)
+    seen = [positions(frame)]
+    assert len(seen[0]) == 34
+    for level in (1, 2, 3, 4):
+        set_level(frame, level)
+        seen.append(positions(frame))
+    assert len({tuple(one.items()) for one in seen}) == 5
+    page.get_by_label("digits", exact=True).check()
+    until(page, "document.getElementById('explorer').contentWindow.explorer?.description.n", MAP_NODES)
+    frame = inside(page)
+    until(frame, READY, value=True)
+    assert frame.locator("#legend .label").all_inner_texts() == [str(digit) for digit in range(10)]
+    frame.get_by_label("Find a node by id").fill("7")
+    frame.locator("#search").press("Enter")
+    until(frame, "document.querySelector('#node h2')?.textContent", "7")
+    assert frame.locator("#node h3").count() == 0  # positions have no components and no neighbors
+    assert page.faults == []
+
+
+def test_wheel_scrolls_the_report_until_the_map_is_clicked(visit, evaluation):
+    page = visit(evaluation)
+    page.locator("#explorer").scroll_into_view_if_needed()
+    box = page.locator("#explorer").bounding_box()
+    place = box["x"] + box["width"] / 3, max(box["y"], 0) + 200
+    frame = inside(page)
+    page.mouse.move(*place)
+    page.mouse.wheel(0, -100)
+    page.wait_for_timeout(100)
+    assert frame.evaluate("explorer.view.camera.zoom") == 1
+    frame.locator("#overlay").focus()
+    page.mouse.wheel(0, -100)
+    until(frame, "explorer.view.camera.zoom > 1", value=True)
+
+
+def test_reproduction_report_is_complete(visit, reproduction):
+    page = visit(reproduction)
+    assert page.title().startswith("Reproduction of “Multi-Level Network Embedding")
+    assert page.locator("svg.plot").count() == 1 + 2 * len(DATASETS)
+    for link in page.locator("nav a").all():
+        assert page.locator(link.get_attribute("href")).count() == 1
+    links = page.locator("a[href$='.svg'], a[href$='.png'], a[href$='.csv']").all()
+    assert len(links) > 2 * (1 + 3 * len(DATASETS))
+    for link in links:
+        assert (reproduction.parent / link.get_attribute("href")).is_file()
+    for table in page.locator("table.scores").all():
+        assert table.locator("thead th").count() == 1 + len(TRAIN)
+        assert table.locator("tbody td").count() == 4 * len(TRAIN)
+        assert table.locator(".best").count() >= len(TRAIN)
+    assert not page.locator("#run details").evaluate("one => one.open")
+    assert page.faults == []
 
 
 def test_number_below_each_score_is_selectable(visit, reproduction):
@@ -110,62 +239,34 @@ def test_number_below_each_score_is_selectable(visit, reproduction):
     assert "±" in cell.inner_text()
 
 
-def test_selecting_a_level_changes_the_map(visit, reproduction):
-    page = visit(reproduction)
-    seen = [points(page)]
-    assert seen[0].shape == (2, 34)
-    page.get_by_label("1 (coarsest)").check()
-    seen.append(points(page))
-    page.locator("input[name=map-level]:checked").focus()
-    for _ in range(max(LEVELS) - 1):
-        page.keyboard.press("ArrowRight")
-        seen.append(points(page))
-    assert page.locator("#map-status").inner_text().startswith("karate, level 4 of 4: 34 nodes")
-    assert len({positions.tobytes() for positions in seen}) == 1 + max(LEVELS)
-    page.get_by_label("digits", exact=True).check()
-    assert points(page).shape == (2, MAP_NODES)
-    assert page.locator("#map-status").inner_text().startswith("digits, level 4 of 4")
-    assert page.faults == []
-
-
-def test_selecting_a_label_highlights_it(visit, reproduction):
-    page = visit(reproduction)
-    count = "new Set(document.getElementById('map').data[0].marker.color).size"
-    assert page.evaluate(count) == 2
-    before = page.evaluate("[...document.getElementById('map').data[0].marker.color]")
-    button = page.locator("#map-classes button").first
-    button.click()
-    assert button.get_attribute("aria-pressed") == "true"
-    after = page.evaluate("[...document.getElementById('map').data[0].marker.color]")
-    assert 0 < sum(a != b for a, b in zip(before, after, strict=True)) < len(before)
-    button.click()
-    assert page.evaluate("[...document.getElementById('map').data[0].marker.color]") == before
-
-
-def test_plots_follow_the_color_scheme(visit, reproduction):
+def test_color_scheme_and_button_change_page_and_explorer(visit, reproduction):
     page = visit(reproduction, color_scheme="dark")
-    plot_background = "document.getElementById('map').layout.paper_bgcolor"
-    colors = page.evaluate("document.getElementById('map').data[0].marker.color")
-    assert page.evaluate(plot_background) == "#14171b"
-    assert background(page, "body") == "rgb(20, 23, 27)"
+    frame = inside(page)
+    assert background(page, "body") == background(frame, "body") == "rgb(16, 18, 20)"
+    dark = frame.evaluate("explorer.view.renderer.pixels.join()")
     page.emulate_media(color_scheme="light")
-    until(page, plot_background, "#ffffff")
-    assert background(page, "body") == "rgb(255, 255, 255)"
-    assert page.evaluate("document.getElementById('map').data[0].marker.color") != colors
+    until(page, "getComputedStyle(document.body).backgroundColor", "rgb(246, 246, 244)")
+    until(frame, f"explorer.view.renderer.pixels.join() === '{dark}'", value=False)
+    assert background(frame, "body") == "rgb(246, 246, 244)"
+    assert frame.locator("#theme").is_hidden()
+    page.get_by_role("button", name="Light or dark").click()
+    until(frame, f"explorer.view.renderer.pixels.join() === '{dark}'", value=True)
+    assert background(page, "body") == "rgb(16, 18, 20)"
     assert page.faults == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 @pytest.mark.parametrize("which", ["reproduction", "evaluation"])
-def test_page_never_scrolls_horizontally(visit, which, size, scheme, request):
-    phone = {"is_mobile": True, "has_touch": True} if size is PHONE else {}
-    page = visit(request.getfixturevalue(which), viewport=size, color_scheme=scheme, **phone)
+def test_phone_never_scrolls_sideways(visit, which, request):
+    path = request.getfixturevalue(which)
+    page = visit(path, viewport=PHONE, color_scheme="dark", is_mobile=True, has_touch=True)
     page.locator("details").evaluate_all("all => all.forEach(one => one.open = true)")
     assert overflow(page) == 0
-    if size is PHONE and which == "reproduction":
+    if which == "reproduction":
         wide = "one => one.scrollWidth > one.clientWidth"
         assert any(box.evaluate(wide) for box in page.locator(".box").all())
+    # The frame is as high as the explorer, so that only the report scrolls.
+    until(inside(page), "document.documentElement.scrollHeight <= innerHeight + 1", value=True)
+    assert overflow(inside(page)) == 0
     assert page.faults == []
 
 
@@ -186,37 +287,22 @@ CONTRAST = """() => {
   const linear = (v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
   const luminance = (rgb) => rgb.map((v) => linear(v / 255))
     .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-  const background = getComputedStyle(document.body).backgroundColor;
-  return Math.min(...[...document.querySelectorAll("td, th, p, dt, dd, .key span")].map((one) => {
+  const behind = (one) => (one ? [...behind(one.parentElement), getComputedStyle(one).backgroundColor] : ["white"]);
+  return Math.min(...[...document.querySelectorAll("td, th, td span, p, li, dt, dd, .key, button")].map((one) => {
     const style = getComputedStyle(one);
-    const [a, b] = [luminance(paint(background, style.backgroundColor)), luminance(paint(style.color))];
+    const [a, b] = [luminance(paint(...behind(one))), luminance(paint(style.color))];
     return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
   }));
 }"""
 
 
-def test_ids_and_labels_cannot_inject_scripts(visit, evaluation):
+def test_names_ids_and_labels_cannot_inject_scripts(visit, evaluation):
     page = visit(evaluation)
-    assert page.evaluate("window.hacked") is None
-    assert page.locator("img").count() == 0
+    frame = inside(page)
     assert EVIL in page.locator("h1").inner_text()
-    assert EVIL in page.locator("#map-classes").inner_text()
-    text = page.evaluate("document.getElementById('map').data[0].text[0]")
-    assert "&lt;script&gt;" in text
-    assert "<script" not in text
-    page.evaluate("Plotly.Fx.hover('map', [{curveNumber: 0, pointNumber: 0}])")
-    assert "<script>" in page.locator("#map .hoverlayer").text_content()
-    assert page.evaluate("window.hacked") is None
+    assert EVIL in page.locator(".legend").first.inner_text()
+    assert EVIL in frame.locator("#legend").inner_text()
+    for document in (page, frame):
+        assert document.locator("img").count() == 0
+        assert document.evaluate("window.hacked") is None
     assert page.faults == []
-
-
-def test_evaluation_report_compares_embeddings(visit, evaluation):
-    page = visit(evaluation)
-    assert page.locator("#scores table.scores tbody tr").count() == 4
-    assert page.locator("#comparison tbody tr").count() == 2
-    joined = points(page)
-    page.get_by_label("2 (finest)").check()
-    assert not np.array_equal(points(page), joined)
-    page.get_by_label("netmf.npz", exact=True).check()  # has a single level
-    assert page.locator("input[name=map-level]:enabled").count() == 1
-    assert "all levels" in page.locator("#map-status").inner_text()

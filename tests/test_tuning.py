@@ -597,13 +597,14 @@ def test_command(tmp_path, monkeypatch, capsys):
 
 
 def test_report(tmp_path, monkeypatch, result):
-    pytest.importorskip("plotly")
     monkeypatch.chdir(tmp_path)
     write_tuning_report(tmp_path / "page.html", "<graph>", result)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "Tuning of &lt;graph&gt;" in page
     assert page.count("<tr>") == 2 + len(result.rows(20)) + len(result.trials)
     assert f"{result.best.score:.4f}" in page
+    assert 'class="headline"' in page
+    assert 'id="explorer"' in page
     options = "-o a.npz --report a.html --budget 2 --dimensions 8 --levels 2 --quiet"
     assert run(["tune", "karate", "karate", *options.split()]) == 0
     assert "Tuning of karate" in (tmp_path / "a.html").read_text(encoding="utf-8")

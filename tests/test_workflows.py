@@ -8,6 +8,8 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+# What a workflow's job "publish" may do: trusted publishing on PyPI, and GitHub Pages.
+PUBLISHING = {"publish": {"id-token": "write"}, "docs": {"id-token": "write", "pages": "write"}}
 TARGETS = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
 
 
@@ -36,4 +38,4 @@ def test_needed_jobs_and_called_workflows_exist(workflow):
 def test_only_publishing_has_more_than_read_access(workflow):
     assert workflow["permissions"] == {"contents": "read"}
     granted = {name: job["permissions"] for name, job in workflow["jobs"].items() if "permissions" in job}
-    assert granted in ({}, {"publish": {"id-token": "write"}})
+    assert granted in ({}, {"publish": PUBLISHING.get(workflow["name"])})

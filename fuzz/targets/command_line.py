@@ -18,7 +18,8 @@ from fuzz.mutations import mutate
 from fuzz.targets.models import saved_model
 
 _CODES = (0, 1, 2, 3)
-_TEXTS = ("", "x", "0", "-1", "1e999", "nan", "é", "\udcff", "a\nb", "--", "-", "/", ".", "%s", "[red]", "=1", "9" * 30)
+# Not "-", which would wait for the standard input.
+_TEXTS = ("", "x", "0", "-1", "1e999", "nan", "é", "\udcff", "a\nb", "--", "/", ".", "%s", "[red]", "=1", "9" * 30)
 _NUMBERS = ("0", "1", "2", "3", "4", "-1", "0.5", "1e-3", "1e999", "nan", "inf", "x", "", "1e400")
 _HUGE = ("1000000000", "1000000000000000000", "99999999999999999999999")
 _SIZES = ("1B", "1MB", "500MB", "2GB", "1EB", "0", "-1", "x", "1e30", "2 GiB")
@@ -70,7 +71,7 @@ def subprocesses(case: Case) -> str:
 
 def _check(code: Any, out: str, err: str, arguments: list[str]) -> str:
     """Check the exit code and the output, and return the outcome."""
-    require(code in _CODES, f"exit code {code}")
+    require(code in _CODES, f"exit code {code}: {err[-300:]}")
     require("Traceback" not in err, f"a traceback: {err[-300:]}")
     message = _NOTE.split(err)[0] if not _MESSAGE.search(err) else err[_MESSAGE.search(err).start() :]
     if code == 0:
@@ -120,7 +121,7 @@ def _defaults(rng: Random, name: str) -> list[str]:
     """Return options without which a command would take long, or would mostly fail; usually."""
     if rng.random() < 0.05:
         return []
-    small = ["--dimensions", "2"] if name in ("embed", "estimate", "tune") else []
+    small = ["--dimensions", "2"] if name in ("embed", "estimate", "links", "tune") else []
     files = ("out.npz", "out.csv", "out.emb", "out.parquet", "out.npy", "out.x", "empty/x.npz")
     output = {
         "embed": ["-o", rng.choice(files)],
@@ -129,6 +130,8 @@ def _defaults(rng: Random, name: str) -> list[str]:
         "tune": ["-o", rng.choice(files), "--budget", rng.choice(("2", "3"))],
         "generate": ["--nodes", rng.choice(("0", "1", "10", "50", "1000000000000000"))],
         "evaluate": ["--repeats", "1"],
+        "links": ["--repeats", "1"],
+        "clusters": ["--repeats", "1"],
     }
     return small + output.get(name, [])
 
@@ -137,6 +140,7 @@ def _values(rng: Random, name: str) -> list[str]:
     files = {
         "graph": ("graph.csv", "weighted.txt", "directed.mtx", "karate"),
         "labels": ("labels.txt", "labels.txt", "karate"),
+        "embedding": ("vectors.csv", "vectors.emb"),
         "embeddings": ("vectors.csv", "vectors.emb"),
         "vectors": ("vectors.csv", "vectors.emb"),
         "model": ("model.npz", "model.npz", "vectors.csv"),
@@ -158,7 +162,16 @@ def _option(rng: Random, option: click.Option) -> list[str]:
         return [flag, rng.choice((*choices * 3, "x", ""))]
     if option.name == "memory_limit":
         return [flag, rng.choice(_SIZES)]
-    if option.name.removeprefix("label_") in ("format", "method", "variable", "source", "target", "weight"):
+    if option.name.removeprefix("label_") in (
+        "format",
+        "method",
+        "variable",
+        "source",
+        "target",
+        "weight",
+        "node",
+        "label",
+    ):
         return [flag, rng.choice(("csv", "edgelist", "mtx", "mat", "0", "1", "2", "source", "weight", *_TEXTS))]
     if option.name in ("checkpoint", "cache", "graph", "ids", "labels", "model", "output", "trials"):
         return [flag, rng.choice(("folder", "graph.csv", "labels.txt", "/dev/null/x", *_TEXTS))]

@@ -14,7 +14,7 @@ from fuzz.case import OK, Case, attempt, require
 from fuzz.dialect import parse_communities, parse_labels
 from fuzz.expectation import parse_ids
 from fuzz.generate import make_ids, make_layout, without_blanks
-from fuzz.mutations import compress, mutate
+from fuzz.mutations import COMPRESSIONS, compress, mutate
 from fuzz.oracles import check_against_parser, check_labels
 
 _HEADERS = (["node", "label"], ["id", "class"], ["Node", "Label"])
@@ -71,8 +71,9 @@ def _text(
     if not valid:
         data = mutate(rng, data, make(rng)[0])
     packed = not valid and rng.random() < 0.05
-    path = case.folder / f"labels.txt{'.gz' if packed else ''}"
-    path.write_bytes(compress(rng, data) if packed else data)
+    suffix = rng.choice(COMPRESSIONS) if packed else ""
+    path = case.folder / f"labels.txt{suffix}"
+    path.write_bytes(compress(rng, data, suffix) if packed else data)
     case.announce(f"read_labels({path.name!r}, **{options})")
     labels, outcome = attempt(lambda: read_labels(path, **options), path)
     if outcome != OK:
@@ -101,7 +102,8 @@ def _make_lines(rng: Random) -> tuple[bytes, dict[str, Any], Expected]:
     if header:
         rows.insert(0, rng.choice(_HEADERS))
     # Lines of different lengths are only delimited by commas if each of them contains one.
-    return layout.write(rng, rows), {"header": header, "delimiter": layout.delimiter}, expected
+    options = {"header": header, "delimiter": layout.delimiter} | ({} if pairs else {"multilabel": True})
+    return layout.write(rng, rows), options, expected
 
 
 def _collect(rows: list[list[str]]) -> Expected:

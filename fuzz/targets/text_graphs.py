@@ -8,7 +8,7 @@ from fuzz.case import OK, Case, attempt, require
 from fuzz.dialect import parse_adjlist, parse_edgelist
 from fuzz.expectation import ExpectedGraph, expected_graph, merging_options, parse_ids
 from fuzz.generate import graph_options, make_edges, make_ids, make_layout, number_text, without_blanks
-from fuzz.mutations import compress, mutate
+from fuzz.mutations import COMPRESSIONS, compress, compress_exactly, mutate
 from fuzz.oracles import check_against_parser, check_graph
 
 _HEADERS = (("source", "target"), ("src", "dst"), ("from", "to"), ("node1", "node2"), ("FromNodeId", "ToNodeId"))
@@ -44,12 +44,13 @@ def _read(
     parse: Callable[[bytes, dict[str, Any]], ExpectedGraph],
 ) -> str:
     packed = case.rng.random() < 0.1
-    content = compress(case.rng, data) if packed else data
-    path = case.folder / f"graph{case.rng.choice(('.txt', '.csv', '.edgelist', '.x'))}{'.gz' if packed else ''}"
+    suffix = case.rng.choice(COMPRESSIONS) if packed else ""
+    content = compress(case.rng, data, suffix) if packed else data
+    path = case.folder / f"graph{case.rng.choice(('.txt', '.csv', '.edgelist', '.x'))}{suffix}"
     path.write_bytes(content)
     case.announce(f"read_graph({path.name!r}, **{options})")
     graph, outcome = attempt(lambda: read_graph(path, **options), path)
-    damaged = packed and content != compress_exactly(data)
+    damaged = packed and content != compress_exactly(data, suffix)
     if outcome != OK:
         require(expected is None or damaged, f"a valid file was refused with {outcome}")
         return outcome
@@ -57,13 +58,6 @@ def _read(
     if not damaged:
         check_against_parser(graph, data, options, parse, check_graph)
     return OK
-
-
-def compress_exactly(data: bytes) -> bytes:
-    """Return what ``compress`` returns if it does not damage the data."""
-    import gzip
-
-    return gzip.compress(data, mtime=0, compresslevel=1)
 
 
 def _make_edgelist(case: Case) -> tuple[bytes, dict[str, Any], ExpectedGraph]:

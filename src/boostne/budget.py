@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.html import summary
-from boostne.kernels.layout import BLOCK_COLUMNS, chunk_columns, push_chunk_rows
+from boostne.kernels.column_blocked_csr import COLUMN_BLOCKED_FROM
+from boostne.kernels.layout import BLOCK_COLUMNS, chunk_columns, push_chunk_rows, tile_width
 from boostne.kernels.sharded_csr import MAX_SHARDS
 from boostne.kernels.tree_reduction import max_pending_nodes
 from boostne.memory import format_bytes
@@ -26,8 +27,13 @@ CSR_GROWTH = 1.1  # peak memory of a CSR matrix while it is assembled, relative 
 SPECTRAL_GROWTH = 2.3
 EIGENSOLVER_VECTORS = 4  # float64 vectors of length n per eigenpair while the solver runs
 
+# From this size on, each factor of the finished levels is in a temporary file: 500,000 nodes with 128 float32 numbers.
+ON_DISK_BYTES = 250_000_000
+ON_DISK_COPIES = 3  # of a factor: both factors, and one of them copied from level order to row order
+
 WORKER_MARGIN = 1.15  # a worker's block relative to an even share: shards are whole rows, and nnz is sampled
-WORKER_CHUNK_BYTES = 1 << 26  # working memory while rows are built, generously
+WORKER_CHUNK_BYTES = 1 << 26  # working memory while rows are built or received, generously
+COLUMN_RANGES = 8  # at least, in which a column-blocked pass accumulates C: kRangesPerThread in column_blocked.cpp
 
 # Passes per level at the default tolerance, and mean size of the residual relative to X, interpolated between two graph
 # sizes: the larger X is, the less of it a level explains.
@@ -93,6 +99,8 @@ class Workload:
     threads : int
     n_rows : int, optional
         Rows of X if the graph is bipartite: the nodes of its first side.
+    on_disk : bool
+        Whether the factors of finished levels are in temporary files.
     """
 
     n_nodes: int
@@ -102,6 +110,7 @@ class Workload:
     dtype: np.dtype[Any]
     threads: int
     n_rows: int | None = None
+    on_disk: bool = False
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -127,14 +136,15 @@ class Workload:
     def levels_bytes(self) -> int:
         """Memory of the factors, beside X.
 
-        Both factors of every level; for the current level U, V, the accepted copies of both, two of C, the initial V
-        and the kernel's copy of V, the two that were returned, an accumulator per thread, and pending partial sums.
+        Both factors of every level, unless they are on disk; for the current level U, V, the accepted copies of both,
+        two of C, the initial V, the two that were returned, and what the kernel needs for a pass.
         """
-        width, stored = max(self.components, MIN_FACTOR_WIDTH), self.levels * self.components
+        width, stored = max(self.components, MIN_FACTOR_WIDTH), 0 if self.on_disk else self.levels * self.components
         of_row = stored + 3 * width
-        of_column = stored + (7 + self.threads + max_pending_nodes(0, MAX_SHARDS)) * width
         n_rows, n_columns = self.shape
-        numbers = n_rows * of_row + n_columns * of_column
+        copies = _pass_copies(n_columns, self.components, self.dtype, self.threads, MAX_SHARDS)
+        of_column = stored + (6 + copies) * width
+        numbers = int(n_rows * of_row + n_columns * of_column)
         return n_rows * 3 * POINTER_BYTES + numbers * self.dtype.itemsize
 
     def levels_seconds(self, fixed: float, per_row: float, growth: float = 1.0) -> float:
@@ -210,10 +220,9 @@ def worker_block_bytes(
     """Memory that a Dask worker needs for its block of X, the source of its rows and the factors of a level."""
     rows = -(-shape[0] // n_workers)
     entries = WORKER_MARGIN * nnz / n_workers * entry_bytes(dtype)
-    # Of V: two versions, the kernel's copy, accumulators and pending sums; of C: this worker's, those of the workers
-    # that it asks, and their total.
-    asked = (n_workers - 1).bit_length()
-    factors = (5 + asked + threads + max_pending_nodes(0, MAX_SHARDS)) * shape[1] + 4 * rows
+    # V and C, the accepted slice of V, and what the kernel needs; U and the accepted U.
+    copies = _pass_copies(shape[1], components, dtype, threads, max(1, MAX_SHARDS // n_workers))
+    factors = (2 + copies + 1 / n_workers) * shape[1] + 2 * rows
     factor_bytes = factors * max(components, MIN_FACTOR_WIDTH) * dtype.itemsize
     return int(entries + 2 * POINTER_BYTES * rows + factor_bytes + source_bytes + WORKER_CHUNK_BYTES)
 
@@ -253,6 +262,14 @@ def share_done(n_nodes: int, levels: int, passes: NDArray[np.int64], entries: ND
     later = (np.arange(level + 2, levels + 1) / (level + 1)) ** -decay
     left = now * (max(expected - n_iter, 0) + expected * later.sum())
     return float(done / (done + left)) if done + left else 1.0
+
+
+def _pass_copies(n_columns: int, components: int, dtype: np.dtype[Any], threads: int, n_shards: int) -> float:
+    """Return the working memory of a pass in arrays as large as V: accumulators, and the copy of a wide V."""
+    pending = max_pending_nodes(0, n_shards)
+    blocked = n_columns >= COLUMN_BLOCKED_FROM
+    accumulators = (1 + pending) / COLUMN_RANGES if blocked else threads + pending
+    return accumulators + int(components > tile_width(dtype))
 
 
 def _graph_bytes(work: Workload, n_entries: int, weighted: bool) -> int:

@@ -224,7 +224,7 @@ def _load_published(name: str) -> Dataset:
     from boostne.labels import Labels
 
     paths = [_fetch(name, file) for file in _DATASETS[name].files]
-    graph = read_graph(paths[0]).without_isolated()
+    graph = read_graph(paths[0], self_loops="keep").without_self_loops().without_isolated()
     labels = read_labels(paths[-1])  # blogcatalog: graph and labels in one file
     indicator, _ = labels.align(graph.nodes)
     return Dataset(graph, Labels(graph.nodes, labels.classes, indicator), name)

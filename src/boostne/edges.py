@@ -1,13 +1,14 @@
 """Edge weights, merging of duplicate edges, and canonical adjacency matrices."""
 
 import logging
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.errors import BoostneError, GraphError
+from boostne.errors import BoostneError, GraphError, InputWarning
 from boostne.sparse_structure import find_structure_error
 
 logger = logging.getLogger("boostne")
@@ -270,17 +271,18 @@ def edges_to_csr(
 def drop_self_loops(
     u: NDArray[np.int64], v: NDArray[np.int64], weights: NDArray[Any] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]:
-    """Return the edges without self-loops, and log their number."""
+    """Return the edges without self-loops, and warn of their number."""
     keep = u != v
     if keep.all():
         return u, v, weights
-    log_dropped_self_loops(len(keep) - int(np.count_nonzero(keep)))
+    warn_dropped_self_loops(len(keep) - int(np.count_nonzero(keep)))
     return u[keep], v[keep], None if weights is None else weights[keep]
 
 
-def log_dropped_self_loops(count: int) -> None:
-    """Log the number of self-loops that were dropped."""
-    logger.info("dropped %d self-loop%s; self_loops='keep' keeps them", count, "" if count == 1 else "s")
+def warn_dropped_self_loops(count: int) -> None:
+    """Warn of the number of self-loops that were dropped."""
+    loops = f"{count:,} self-loop{'' if count == 1 else 's'}"
+    warnings.warn(f"dropped {loops}; self_loops='keep' keeps them", InputWarning, stacklevel=5)
 
 
 def _check_dtype(matrix: Any, name: str, error: type[BoostneError]) -> None:

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from boostne.errors import ConvergenceWarning
 from boostne.kernels import get_kernels
 from boostne.kernels.sharded_csr import ShardedCSR
 
@@ -200,6 +201,7 @@ def _filtered_subspace(
         warnings.warn(
             f"the eigensolver did not converge to {TOLERANCE:g} for {count} vectors: the largest residual is "
             f"{worst:.1e} after {MAX_ITERATIONS} iterations",
+            ConvergenceWarning,
             stacklevel=3,
         )
     return values[:count], V[:, :count]

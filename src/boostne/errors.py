@@ -1,4 +1,4 @@
-"""Errors caused by input or environment rather than by bugs.
+"""Errors caused by input or environment rather than by bugs, and the categories of warnings.
 
 Each message names the problem, the value found and the remedy. The command line prints it without a traceback.
 """
@@ -42,3 +42,23 @@ class ClusterError(BoostneError, RuntimeError):
 
 class EngineError(BoostneError, RuntimeError):
     """An engine that failed, or that is unavailable because a library or device is missing."""
+
+
+class BoostneWarning(UserWarning):
+    """Base class of all warnings of this library."""
+
+
+class InputWarning(BoostneWarning):
+    """Input of which a part was left out, or that was read by a guess; the message says how to decide otherwise."""
+
+
+class ConvergenceWarning(BoostneWarning):
+    """An iterative computation that stopped before it reached its tolerance."""
+
+
+class CheckpointWarning(BoostneWarning):
+    """A part of a checkpoint or of a cache that is damaged and computed again, or that could not be stored."""
+
+
+class PerformanceWarning(BoostneWarning):
+    """A computation that is slower than it could be, such as without the compiled kernels."""

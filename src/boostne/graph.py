@@ -138,7 +138,7 @@ class Graph:
             ``"once"`` keeps an edge that is listed several times once, with its largest weight; ``"sum"`` adds
             the weights.
         self_loops
-            ``"drop"`` removes self-loops, but not their nodes, and logs their number; ``"keep"`` keeps them.
+            ``"drop"`` removes self-loops, but not their nodes, and warns of it; ``"keep"`` keeps them.
         sides
             For a bipartite graph: ``"columns"`` if the sources are one side and the targets the other, which then
             share no id; or the nodes of one side, as for :class:`Graph`.

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.edges import log_dropped_self_loops
+from boostne.edges import warn_dropped_self_loops
 from boostne.errors import GraphError, ParameterError
 from boostne.graph import Duplicates, Graph, SelfLoops
 from boostne.node_ids import format_ids
@@ -188,7 +188,7 @@ def _build(nodes: Any, u: Any, v: Any, weight: Any, *, directed: bool, options: 
 def _from_matrix(matrix: Any, options: _Options) -> Graph:
     graph = Graph(matrix, options.nodes, options.directed)
     if options.self_loops == "drop" and graph.n_self_loops:
-        log_dropped_self_loops(graph.n_self_loops)
+        warn_dropped_self_loops(graph.n_self_loops)
         graph = graph.without_self_loops()
     return graph
 

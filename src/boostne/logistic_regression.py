@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.errors import ParameterError
+from boostne.errors import ConvergenceWarning, ParameterError
 
 TOLERANCE = 1e-4  # of the log-odds, roughly; see _tolerances
 MAX_ITERATIONS = 200  # of Newton's method
@@ -161,6 +161,7 @@ def _minimize(Z: Float, squares: Float, signs: Float, C: float, U: Float, tolera
     warnings.warn(
         f"logistic regression did not converge in {MAX_ITERATIONS} iterations for {len(batch.labels)} of {len(U)} "
         "labels: scale the vectors down or choose a smaller C",
+        ConvergenceWarning,
         stacklevel=3,
     )
     return solution

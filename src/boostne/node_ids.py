@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from boostne.errors import GraphError
 
 _INT64_MAX = np.iinfo(np.int64).max
+_FLOAT_DIGITS = 15  # doubles represent all integers with this many digits
 # Strings that would take more than this in a fixed-width array, most of it padding, are stored as objects.
 _MAX_FIXED_WIDTH_BYTES = 1 << 30
 # Integer ids whose range is below this many times their count are encoded by a lookup table.
@@ -105,7 +106,8 @@ def encode_text_ids(*columns: Any) -> tuple[NDArray[Any], list[NDArray[np.int64]
 def parse_ids(texts: Any) -> NDArray[Any]:
     """Convert ids read as text to ``int64`` if all of them are integers; otherwise keep strings.
 
-    Only canonical integers count: ``007`` and ``7`` stay different ids.
+    Only canonical integers count: ``007`` and ``7`` stay different ids. Whole floats such as ``1.0``, as pandas writes
+    integers in a column with missing values, count as well unless the same number also occurs without a point.
 
     Examples
     --------
@@ -113,17 +115,39 @@ def parse_ids(texts: Any) -> NDArray[Any]:
     array([10, -2])
     >>> parse_ids(["007", "7"])
     array(['007', '7'], dtype='<U3')
+    >>> parse_ids(["1.0", "20.0"])
+    array([ 1, 20])
     """
     import pyarrow as pa
 
     array = texts if isinstance(texts, pa.Array | pa.ChunkedArray) else pa.array(texts, pa.string())
+    numbers = _canonical_integers(array)
+    if numbers is None:
+        numbers = _whole_floats(array)
+    return as_ids(np.asarray(array)) if numbers is None else np.asarray(numbers)
+
+
+def _canonical_integers(texts: Any) -> Any:
+    import pyarrow as pa
+
     try:
-        numbers = array.cast(pa.int64())
+        numbers = texts.cast(pa.int64())
     except pa.ArrowInvalid:
-        return as_ids(np.asarray(array))
-    if numbers.cast(array.type).equals(array):
-        return np.asarray(numbers)
-    return as_ids(np.asarray(array))
+        return None
+    return numbers if numbers.cast(texts.type).equals(texts) else None
+
+
+def _whole_floats(texts: Any) -> Any:
+    """Return numbers such as ``1.0`` as integers; None unless all texts are such numbers or canonical integers."""
+    import pyarrow.compute as pc
+
+    pattern = rf"^-?[0-9]{{1,{_FLOAT_DIGITS}}}(\.0+)?$"
+    if not len(texts) or not pc.all(pc.match_substring_regex(texts, pattern)).as_py():
+        return None
+    numbers = _canonical_integers(pc.replace_substring_regex(texts, r"\.0+$", ""))
+    # "1" and "1.0" in one file are two ids.
+    same = numbers is not None and pc.count_distinct(numbers).as_py() == pc.count_distinct(texts).as_py()
+    return numbers if same else None
 
 
 def lookup_ids(nodes: NDArray[Any], ids: NDArray[Any]) -> NDArray[np.int64]:

@@ -80,15 +80,16 @@ def progress_bar() -> Iterator[tuple[Any, ProgressCallback]]:
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
+    console = Console(stderr=True)
     columns = (
         TextColumn("{task.description:<12}"),
-        BarColumn(bar_width=12),
+        BarColumn(bar_width=max(12, min(40, console.width - 64))),
         TaskProgressColumn(),
         TimeRemainingColumn(compact=True),
         TextColumn("{task.fields[detail]}", markup=False),
     )
     stages: dict[str, Any] = {}
-    with Bars(*columns, console=Console(stderr=True), transient=True) as live:
+    with Bars(*columns, console=console, transient=True) as live:
 
         def show(progress: Progress) -> None:
             if progress.stage not in stages:

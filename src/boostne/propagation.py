@@ -22,6 +22,12 @@ DIRECTED_LOOP = 0.4
 DIRECTED_STEPS = 6
 
 
+# Columns of vectors gathered from other nodes at a time: whole cache lines, and little memory.
+GATHERED = 32
+
+NeighborColumns = Callable[[slice], NDArray[Any]]
+
+
 def propagate(
     graph: Any, embedding: Embedding, *, neighbor_weight: float = 0.6, steps: int = 1, threads: int | None = None
 ) -> Embedding:
@@ -136,7 +142,7 @@ def propagate_directed(
 def propagate_to_last(
     graph: Graph,
     last: NDArray[Any],
-    others: Callable[[NDArray[np.int64], slice], NDArray[np.float64]],
+    others: Callable[[NDArray[np.int64]], NeighborColumns],
     weight: float,
     steps: int,
     threads: int | None,
@@ -149,7 +155,7 @@ def propagate_to_last(
     last : ndarray
         Vectors of the last nodes.
     others : callable
-        ``others(nodes, columns)`` returns some columns of the vectors of other nodes, by their positions.
+        ``others(nodes)(columns)`` returns some columns of the vectors of other nodes, by their positions.
     weight, steps, threads
         As for :func:`propagate`.
     """
@@ -161,16 +167,19 @@ def propagate_to_last(
     A = ShardedCSR.from_csr(sparse.csr_array((rows.data, compact, rows.indptr), shape=(len(last), len(reached))))
     loop = _loop_weight(graph)
     root = 1 / np.sqrt(graph.degrees[reached] + loop)[:, None]
-    kernels, own = get_kernels(threads=threads), slice(len(reached) - len(last), None)
-    width = tile_width(np.float64)
-    for begin in range(0, last.shape[1], width):
-        columns = slice(begin, begin + width)
-        block = np.empty((len(reached), last[:, columns].shape[1]))
-        block[: own.start] = others(reached[: own.start], columns)
-        block[own] = last[:, columns]
-        for _ in range(steps):
-            block[own] = _average(kernels.product(A, root * block), block[own], root[own], loop, weight)
-        last[:, columns] = block[own]
+    kernels, n_others = get_kernels(threads=threads), len(reached) - len(last)
+    neighbors, width = others(reached[:n_others]), tile_width(np.float64)
+    for first_column in range(0, last.shape[1], GATHERED):
+        gathered = neighbors(slice(first_column, first_column + GATHERED))
+        for begin in range(0, gathered.shape[1], width):
+            columns = slice(first_column + begin, first_column + min(begin + width, gathered.shape[1]))
+            own = last[:, columns].astype(np.float64)
+            scaled = np.empty((len(reached), own.shape[1]))
+            np.multiply(root[:n_others], gathered[:, begin : begin + width], out=scaled[:n_others])
+            for _ in range(steps):
+                scaled[n_others:] = root[n_others:] * own
+                own = _average(kernels.product(A, scaled), own, root[n_others:], loop, weight)
+            last[:, columns] = own
 
 
 def _step(

@@ -21,12 +21,13 @@ def rescale_in_place(vectors: NDArray[Any], mean_length: float) -> float:
     return scale
 
 
-def scale_in_place(vectors: NDArray[Any], mean_length: float) -> None:
-    """Multiply all vectors by one constant, so that those other than zero have a given mean length."""
+def scale_in_place(vectors: NDArray[Any], mean_length: float) -> float:
+    """Multiply all vectors by one constant, so that those other than zero have a given mean length; returns it."""
     lengths = _root_lengths(vectors) ** 2
     nonzero = lengths > 0
-    if nonzero.any():
-        vectors *= vectors.dtype.type(mean_length / lengths[nonzero].mean())
+    scale = float(mean_length / lengths[nonzero].mean()) if nonzero.any() else 1.0
+    vectors *= vectors.dtype.type(scale)
+    return scale
 
 
 def rescale_alike(vectors: NDArray[Any], scale: float) -> None:
@@ -34,15 +35,17 @@ def rescale_alike(vectors: NDArray[Any], scale: float) -> None:
     _rescale(vectors, _root_lengths(vectors), scale)
 
 
-def undoing_factors(vectors: NDArray[Any], scale: float) -> NDArray[np.float64]:
-    """Return what rescaled vectors must be multiplied by, row by row, to be as they were."""
-    return (_root_lengths(vectors) / scale) ** 2
+def undoing_factors(vectors: NDArray[Any], scale: float, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return what some rescaled vectors must be multiplied by, row by row, to be as they were."""
+    return (_root_lengths(vectors, rows) / scale) ** 2
 
 
-def _root_lengths(vectors: NDArray[Any]) -> NDArray[np.float64]:
-    root = np.empty(len(vectors))
-    for rows in _blocks(len(vectors)):
-        block = vectors[rows].astype(np.float64)
+def _root_lengths(vectors: NDArray[Any], of: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+    """Return the square roots of the lengths of vectors, or of some of them."""
+    n = len(vectors) if of is None else len(of)
+    root = np.empty(n)
+    for rows in _blocks(n):
+        block = vectors[rows if of is None else of[rows]].astype(np.float64)
         root[rows] = np.einsum("ij,ij->i", block, block) ** 0.25
     return root
 

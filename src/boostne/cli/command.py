@@ -1,6 +1,7 @@
 """The class of all commands, and the options that several of them share."""
 
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import click
@@ -17,6 +18,8 @@ class Command(click.Command):
         Further options, by the heading they have in the help.
     examples : sequence of str
         Command lines shown in the help.
+    common : sequence of str
+        Names of the parameters that the help shows first, under a heading of their own.
     """
 
     def __init__(
@@ -24,20 +27,37 @@ class Command(click.Command):
         *args: Any,
         sections: Mapping[str, Sequence[click.Option]] | None = None,
         examples: Sequence[str] = (),
+        common: Sequence[str] = (),
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self.sections = sections or {}
         self.examples = examples
+        self.common = common
         self.params += [option for options in self.sections.values() for option in options]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; errors refer to the help of this command."""
         try:
             return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            raise click.UsageError(self._explain(ctx, error.option_name), ctx) from error
         except click.UsageError as error:
             error.ctx = ctx
             raise
+
+    def _explain(self, ctx: click.Context, name: str) -> str:
+        """Return what is wrong with an unknown option: it is a part of one, an option of other commands, or a typo."""
+        flags = [flag for option in self.get_params(ctx) for flag in (*option.opts, *option.secondary_opts)]
+        flags = [flag for flag in flags if flag.startswith("--")]
+        longer = [flag for flag in flags if len(name) > len("--") and flag.startswith(name)][:3]
+        others = ctx.parent.command.commands if ctx.parent and isinstance(ctx.parent.command, click.Group) else {}
+        owners = [other for other, command in others.items() if any(name in one.opts for one in command.params)]
+        if owners and not longer:
+            named = ", ".join(f"'boostne {other}'" for other in owners[:3])
+            return f"there is no option {name}; it belongs to {named}."
+        close = longer or get_close_matches(name, flags, n=2)
+        return f"there is no option {name}." + (f" Did you mean {' or '.join(close)}?" if close else "")
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the description and the examples."""
@@ -49,11 +69,15 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, each under its heading."""
-        in_sections = {option for options in self.sections.values() for option in options}
-        general = [
-            option for option in self.get_params(ctx) if isinstance(option, click.Option) and option not in in_sections
-        ]
-        for heading, options in {"Options": general, **self.sections}.items():
+        known = {option.name: option for option in self.get_params(ctx) if isinstance(option, click.Option)}
+        common = [known[name] for name in self.common]
+        taken = {option for options in self.sections.values() for option in options} | set(common)
+        sections = {
+            **({"Common options": common} if common else {}),
+            "Further options" if common else "Options": [option for option in known.values() if option not in taken],
+            **{head: [one for one in options if one not in common] for head, options in self.sections.items()},
+        }
+        for heading, options in sections.items():
             records = [record for option in options if (record := option.get_help_record(ctx)) is not None]
             with formatter.section(heading):
                 formatter.write_dl(records)

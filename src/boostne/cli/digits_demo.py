@@ -1,4 +1,4 @@
-"""The demo: the graph of the handwritten digits, embedded, scored, plotted and explored."""
+"""The demo: the graph of the handwritten digits, embedded, scored with few labels, plotted and explored."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,14 +12,16 @@ from boostne.embedding import Embedding
 from boostne.errors import ParameterError
 from boostne.evaluation import evaluate
 from boostne.io.atomic import atomic_path, check_writable
-from boostne.models import BoostNE
+from boostne.models import BoostNE, DeepWalk, SpectralClustering
 from boostne.progress import Progress, ProgressCallback
 from boostne.visualization.explorer import write_explorer_page
 from boostne.visualization.layout import flat_map
 from boostne.visualization.palette import LIGHT
 
-TRAIN = (10, 50, 90)
-REPEATS = 5
+TRAIN = (1, 2, 5)  # with more labels, all methods score alike
+REPEATS = 10
+DIMENSIONS = 128
+FACTION_COLORS = (LIGHT[0], LIGHT[1])
 
 
 class DemoFiles(NamedTuple):
@@ -40,8 +42,6 @@ class DemoResult:
         Multi-level embedding of the digits.
     digits : ndarray
         The digit of each node.
-    residuals : ndarray
-        ``||R_{i+1}|| / ||X||`` after i = 0 … k levels.
     train : tuple of int
         Percentages of the nodes used for training.
     scores : dict
@@ -50,7 +50,6 @@ class DemoResult:
 
     embedding: Embedding
     digits: NDArray[np.int64]
-    residuals: NDArray[np.float64]
     train: tuple[int, ...]
     scores: dict[str, list[float]]
 
@@ -67,28 +66,26 @@ def prepare(folder: Path) -> DemoFiles:
 
 
 def compute(progress: ProgressCallback) -> DemoResult:
-    """Embed the digits with eight levels and with one, and score both and the pixels."""
+    """Embed the digits by several methods, and score the vectors and the pixels."""
     progress(Progress("digits", 0.0, "10 nearest neighbors of 1,797 images"))
     data = load_dataset("digits")
-    boosted = BoostNE(dimensions=128, levels=8).fit(data.graph, progress=progress)
-    single = BoostNE(dimensions=128, levels=1).fit(data.graph, progress=progress)
-    candidates: dict[str, Any] = {
-        "boostne, 8 levels × 16": boosted.embedding_,
-        "boostne, 1 level × 128": single.embedding_,
-        "the 64 pixels": (data.graph.nodes, data.features),
+    methods = {
+        "boostne, 8 levels × 16": BoostNE(DIMENSIONS, levels=8),
+        "boostne, 1 level × 128": BoostNE(DIMENSIONS, levels=1),
+        "DeepWalk": DeepWalk(DIMENSIONS, walks=10),
+        "spectral clustering": SpectralClustering(DIMENSIONS),
     }
+    candidates: dict[str, Any] = {
+        name: method.fit(data.graph, progress=progress).embedding_ for name, method in methods.items()
+    }
+    boosted = next(iter(candidates.values()))
+    candidates["the 64 pixels"] = (data.graph.nodes, data.features)
     scores = {}
     for i, (name, vectors) in enumerate(candidates.items()):
         progress(Progress("scoring", i / len(candidates), name))
-        found = evaluate(vectors, data.labels, train=TRAIN, repeats=REPEATS)
-        scores[name] = found.mean("micro").tolist()
-    return DemoResult(
-        embedding=boosted.embedding_,
-        digits=data.labels.classes[data.labels.matrix.indices],
-        residuals=boosted.residual_norms_ / boosted.residual_norms_[0],
-        train=TRAIN,
-        scores=scores,
-    )
+        scores[name] = evaluate(vectors, data.labels, train=TRAIN, repeats=REPEATS).mean("micro").tolist()
+    digits = data.labels.classes[data.labels.matrix.indices]
+    return DemoResult(embedding=boosted, digits=digits, train=TRAIN, scores=scores)
 
 
 def write_explorer(result: DemoResult, path: Path, progress: ProgressCallback) -> None:
@@ -107,22 +104,27 @@ def can_plot() -> bool:
 
 
 def plot(result: DemoResult, path: Path, progress: ProgressCallback) -> None:
-    """Plot the map of the digits, and the norm of the residual after each level."""
+    """Plot the digits by level 1 and by all levels, and the two factions of the karate club."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    progress(Progress("map", 0.0, "t-SNE of the vectors"))
-    points = flat_map(result.embedding.vectors)
     layout = ConstrainedLayoutEngine(w_pad=0.2, h_pad=0.15, wspace=0.03)
-    figure = Figure(figsize=(12, 6.4), dpi=150, layout=layout)
-    left, right = figure.subplots(1, 2, width_ratios=(1.6, 1))
-    _plot_map(left, points, result.digits)
-    _plot_residuals(right, result.residuals)
+    figure = Figure(figsize=(15, 5.8), dpi=120, layout=layout)
+    axes = figure.subplots(1, 3, width_ratios=(1, 1, 0.85))
+    maps = {
+        "Digits, level 1: coarse": ("16 of 128 numbers per image, from links alone", result.embedding.level(1)),
+        "Digits, all levels: fine": ("colors are the true digits, which were not used", result.embedding.vectors),
+    }
+    for i, (title, (subtitle, vectors)) in enumerate(maps.items()):
+        progress(Progress("map", i / len(maps), f"t-SNE: {title}"))
+        _plot_digits(axes[i], flat_map(vectors), result.digits)
+        _finish_map(axes[i], title, subtitle)
+    _plot_club(axes[2])
     with atomic_path(path) as temporary:
         figure.savefig(temporary)
 
 
-def _plot_map(axes: Any, points: NDArray[np.float64], digits: NDArray[np.int64]) -> None:
+def _plot_digits(axes: Any, points: NDArray[np.float64], digits: NDArray[np.int64]) -> None:
     from matplotlib.patheffects import withStroke
 
     for digit, color in enumerate(LIGHT):
@@ -138,16 +140,6 @@ def _plot_map(axes: Any, points: NDArray[np.float64], digits: NDArray[np.int64])
             color=color,
             path_effects=[withStroke(linewidth=6, foreground="white", alpha=0.9)],
         )
-    _title(
-        axes,
-        "Handwritten digits, embedded from their links alone",
-        "one dot per image; colors show the true digits, which were not used",
-    )
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.margins(0.02)
-    axes.set_xticks([])
-    axes.set_yticks([])
-    axes.spines[:].set_visible(False)
 
 
 def _medoid(points: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -156,18 +148,26 @@ def _medoid(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(points[distances.sum(axis=1).argmin()])
 
 
-def _plot_residuals(axes: Any, residuals: NDArray[np.float64]) -> None:
-    levels = np.arange(len(residuals))
-    bars = axes.bar(levels, residuals, color=["#bbbbbb"] + ["#0072b2"] * (len(levels) - 1), width=0.72)
-    axes.bar_label(bars, labels=[f"{value:.2f}" for value in residuals], padding=3, fontsize=10)
-    _title(axes, "Residual after each level", "relative norm, ‖R‖ / ‖X‖")
-    axes.set_xlabel("levels")
-    axes.set_xticks(levels)
-    axes.set_ylim(0, 1.06)
-    axes.spines[["top", "right"]].set_visible(False)
+def _plot_club(axes: Any) -> None:
+    """Draw the karate club with its friendships, the nodes placed by their vectors and colored by faction."""
+    data = load_dataset("karate")
+    points = flat_map(BoostNE(8, levels=2).fit_transform(data.graph))
+    rows, columns = data.graph.adjacency.nonzero()
+    for u, v in zip(rows.tolist(), columns.tolist(), strict=True):
+        axes.plot(*points[[u, v]].T, color="#cccccc", linewidth=0.8, zorder=1)
+    faction = data.labels.matrix.indices
+    for i, (name, color) in enumerate(zip(data.labels.classes, FACTION_COLORS, strict=True)):
+        axes.scatter(*points[faction == i].T, s=70, color=color, label=str(name), zorder=2)
+    axes.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, -0.08), ncols=2, fontsize=11)
+    _finish_map(axes, "Karate club: two factions", "placed by the friendships before the split, colored by side")
 
 
-def _title(axes: Any, title: str, subtitle: str) -> None:
+def _finish_map(axes: Any, title: str, subtitle: str) -> None:
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.margins(0.02)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.spines[:].set_visible(False)
     axes.set_title(title, loc="left", fontsize=14, fontweight="bold", pad=26)
     axes.annotate(
         subtitle, (0, 1), (0, 10), xycoords="axes fraction", textcoords="offset points", fontsize=11, color="#555555"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from boostne.cli.command import Command, debug_option, json_option, quiet_option
+from boostne.cli.command import Command, debug_option, json_option, no_notes_option, quiet_option
 from boostne.cli.estimator import MATRIX_METHODS, check_direction, make_estimator, method_classes
 from boostne.cli.file_options import GRAPH_FILE_OPTIONS, GRAPH_FILE_SECTION
 from boostne.cli.inputs import load_graph
@@ -25,7 +26,20 @@ from boostne.progress import Progress
 if TYPE_CHECKING:
     from boostne.graph import Graph
 
-_method_option = click.option(
+_COMMON = (
+    "output",
+    "method",
+    "dimensions",
+    "levels",
+    "window",
+    "directed",
+    "model",
+    "random_state",
+    "threads",
+    "memory_limit",
+)
+
+method_option = click.option(
     "--method",
     type=RegistryChoice(method_classes),
     metavar="NAME",
@@ -69,6 +83,7 @@ _bipartite_option = click.option(
         "boostne embed huge.txt -o /shared/huge/ --scheduler tcp://10.0.0.1:8786",
     ],
     sections={**MODEL_SECTIONS, "Dask cluster": CLUSTER_OPTIONS, GRAPH_FILE_SECTION: GRAPH_FILE_OPTIONS},
+    common=_COMMON,
 )
 @click.argument("graph")
 @click.option(
@@ -85,7 +100,7 @@ _bipartite_option = click.option(
     help="Also save the fitted model (.npz), with which 'boostne transform' embeds new nodes and, with --bipartite, "
     "'boostne recommend' recommends some.  [--method boostne]",
 )
-@_method_option
+@method_option
 @_bipartite_option
 @to_undirected_option
 @quiet_option
@@ -129,7 +144,7 @@ def embed(ctx: click.Context, /, graph: str, output: str, model: str | None, met
         lines = _summary(graph, network, estimator, output, time.perf_counter() - begin)
         print_pairs(lines | ({} if model is None else {"model": model}))
         if hasattr(estimator, "settings_"):
-            session.screen.note("setting", _describe_setting(estimator.settings_))
+            session.screen.note("setting", f"{_describe_setting(estimator.settings_)}{_residual(estimator)}")
 
 
 @click.command(
@@ -138,19 +153,21 @@ def embed(ctx: click.Context, /, graph: str, output: str, model: str | None, met
 
     Takes the same GRAPH and options as 'embed', builds a small part of the matrix and extrapolates.
     """,
+    common=tuple(name for name in _COMMON if name not in ("output", "model")),
     examples=["boostne estimate edges.csv", "boostne estimate blogcatalog --window 5 --json"],
     sections={**MODEL_SECTIONS, GRAPH_FILE_SECTION: GRAPH_FILE_OPTIONS},
 )
 @click.argument("graph")
-@_method_option
+@method_option
 @_bipartite_option
 @to_undirected_option
 @json_option
+@no_notes_option
 @debug_option
 @click.pass_context
 def estimate(ctx: click.Context, /, graph: str, method: str, as_json: bool, **_: Any) -> None:
     """Run ``boostne estimate``."""
-    from boostne.memory import available_memory
+    from boostne.memory import available_memory, resident_memory
 
     check_model_options(ctx)
     _check_bipartite(ctx, in_parts=False)
@@ -161,6 +178,7 @@ def estimate(ctx: click.Context, /, graph: str, method: str, as_json: bool, **_:
         progress(Progress("reading", 0, graph))
         network = load_graph(ctx, graph)
         check_direction(network, method)
+        held = resident_memory()
         progress(Progress("estimating", 0, "sample of the matrix"))
         expected = model.estimate(network)
     found = {
@@ -169,7 +187,8 @@ def estimate(ctx: click.Context, /, graph: str, method: str, as_json: bool, **_:
         "form": expected.form,
         "entries": expected.nnz,
         "connectivity_bytes": expected.connectivity_bytes,
-        "peak_bytes": expected.peak_bytes,
+        "fit_bytes": expected.peak_bytes,
+        "peak_bytes": held + expected.peak_bytes,
         "available_bytes": available_memory(),
         "connectivity_seconds": expected.connectivity_seconds,
         "levels_seconds": expected.levels_seconds,
@@ -273,22 +292,30 @@ def _summary(name: str, graph: "Graph", model: Any, output: str, seconds: float)
         lines["vectors"] = describe_embedding(model.embedding_)
         if model.embedding_.targets is not None:
             lines["targets"] = f"{describe_embedding(model.embedding_.targets)}{_targets_file(output)}"
-    if hasattr(model, "residual_norms_"):
-        first, *_, last = model.residual_norms_
-        residual = last / first if first else 0.0
-        lines["residual"] = f"{residual:.3f} of ‖X‖; X has {model.nnz_[0]:,} entries"
-        if model.dropped_mass_ is not None:
-            lines["pruned"] = (
-                f"at most {model.max_per_row_:,} entries per row, ε = {model.epsilon_:.2g}; dropped walk mass: "
-                f"{model.dropped_mass_.mean():.0%} on average, {model.dropped_mass_.max():.0%} at most"
-            )
+    if getattr(model, "dropped_mass_", None) is not None:
+        lines["pruned"] = (
+            f"at most {model.max_per_row_:,} entries per row, ε = {model.epsilon_:.2g}; dropped walk mass: "
+            f"{model.dropped_mass_.mean():.0%} on average, {model.dropped_mass_.max():.0%} at most"
+        )
     if getattr(model, "engine_", "local") != "local":
         lines["engine"] = model.engine_
     path = Path(output)
     files = part_paths(path) if path.is_dir() else [path]
     parts = f"{len(files)} part{'s' * (len(files) > 1)}, " if path.is_dir() else ""
     size = format_bytes(sum(file.stat().st_size for file in files))
-    return lines | {"written": f"{output} ({parts}{size}) after {duration(seconds)}"}
+    lines["written"] = f"{output} ({parts}{size}) after {duration(seconds)}"
+    node = shlex.quote(str(graph.nodes[0])) if graph.n_nodes else "NODE"
+    return lines | {
+        "next": f"boostne similar {output} {node}, boostne explore {output}, boostne evaluate {output} LABELS"
+    }
+
+
+def _residual(model: Any) -> str:
+    """Return how much of the matrix the levels leave unexplained, and its size."""
+    if not hasattr(model, "residual_norms_"):
+        return ""
+    first, *_, last = model.residual_norms_
+    return f"; relative residual {last / first if first else 0.0:.3f}, {model.nnz_[0]:,} entries"
 
 
 def _targets_file(output: str) -> str:
@@ -309,7 +336,7 @@ def _format_estimate(found: dict[str, Any], n_pairs: int) -> dict[str, str]:
         "form of X": found["form"],
         "entries of X": f"{found['entries']:,} ({density:.2g}% of all pairs)",
         "memory of X": format_bytes(found["connectivity_bytes"]),
-        "peak memory": format_bytes(found["peak_bytes"]),
+        "peak memory": f"{format_bytes(found['peak_bytes'])} of the process, as --memory counts it",
         "free memory": "unknown" if available is None else format_bytes(available),
         "time for X": duration(found["connectivity_seconds"]),
         "time for levels": duration(found["levels_seconds"]),

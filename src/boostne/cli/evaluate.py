@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from boostne.cli.command import Command, debug_option, json_option
+from boostne.cli.command import Command, debug_option, json_option, no_notes_option
 from boostne.cli.file_options import (
     EMBEDDING_FILE_OPTIONS,
     EMBEDDING_FILE_SECTION,
     LABEL_FILE_OPTIONS,
     LABEL_FILE_SECTION,
 )
-from boostne.cli.inputs import load_labels
+from boostne.cli.inputs import check_order, load_labels
 from boostne.cli.options import given, numbers, options_of
 from boostne.cli.outputs import check_output
 from boostne.cli.session import session_of
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 _parameter = options_of("boostne.evaluation:evaluate")
 
 EVALUATION_OPTIONS = (
-    _parameter("--train", numbers, "Percentages of the labeled nodes to train on, each between 0 and 100."),
+    _parameter("--train", numbers,
+               "Labeled nodes to train on: percentages such as 10,50,90, or fractions such as 0.1,0.5,0.9."),
     _parameter("--repeats", int, "Number of random splits per percentage."),
     _parameter("--seed", int, "Random seed of the splits."),
     _parameter("-C", float, "Inverse regularization strength of the classifier.", name="C"),
@@ -53,7 +54,7 @@ EVALUATION_OPTIONS = (
 
     For each random split, one logistic regression per label is trained. A test node with k labels is assigned the k
     most probable ones (rule top-k), or all with a probability of at least ½ (rule threshold). Micro- and Macro-F1
-    are averaged over the splits and printed with their standard deviation.
+    are averaged over the splits and printed with their standard error.
     """,
     examples=[
         "boostne evaluate digits.npz digits",
@@ -72,8 +73,12 @@ EVALUATION_OPTIONS = (
 @json_option
 @click.option("--csv", "as_csv", is_flag=True, help="Print the scores of each split as CSV.")
 @click.option(
-    "--report", "page", metavar="FILE", help="Write an HTML page with the scores, the protocol and a map of each level."
+    "--report",
+    "page",
+    metavar="FILE",
+    help="Write an HTML page with the conclusion, the scores, the protocol and a map of each level.",
 )
+@no_notes_option
 @debug_option
 @click.pass_context
 def evaluate(
@@ -92,9 +97,10 @@ def evaluate(
 
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other: give one of them.")
+    check_order(embeddings, labels)
     names = _names(embeddings)
     if page is not None:
-        _check_page(page, [*embeddings, labels])
+        check_output(page, [*embeddings, labels])
     session = session_of(ctx)
     results = {}
     with session.screen.progress() as progress:
@@ -129,21 +135,14 @@ def _names(paths: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def _check_page(page: str, inputs: list[str]) -> None:
-    """Check that the page can be written, before anything is scored."""
-    from boostne.visualization.extras import require_extras
-
-    check_output(page, inputs)
-    require_extras()
-
-
 def _text(results: Mapping[str, "Evaluation"]) -> str:
-    from boostne.evaluation import compare
+    from boostne.evaluation import compare, conclude
 
     if len(results) == 1:
         return next(iter(results.values())).table()
     tables = (f"{name}: {result.table()}" for name, result in results.items())
-    return "\n\n".join([*tables, compare(results).table()])
+    comparison = compare(results)
+    return "\n\n".join(["\n".join(map(str, conclude(comparison))), *tables, comparison.table()])
 
 
 def _json(results: Mapping[str, "Evaluation"]) -> dict[str, Any]:

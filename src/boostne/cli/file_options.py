@@ -13,11 +13,11 @@ _embedding = options_of("boostne.io:read_embedding")
 GRAPH_FILE_OPTIONS = (
     _graph("--format", "NAME",
            "edgelist or csv: one edge per line, 'u v' or 'u v weight', or a table with named columns; adjlist: 'u v1 "
-           "v2 …'; mtx, mat, npz (SciPy): adjacency matrix whose rows are nodes 0, 1, …; parquet: table; graphml; gml. "
-           "By default chosen by the suffix; edgelist if the suffix is unknown."),
+           "v2 …'; mtx, mat, npz (SciPy): adjacency matrix whose rows are nodes 0, 1, …; parquet: table; graphml; gml; "
+           "json: node-link, or a list of edges. By default chosen by the suffix; edgelist if the suffix is unknown."),
     _graph("--directed/--undirected", None,
-           "By default, matrices are undirected if symmetric, GraphML and GML files declare it, and edge lists and "
-           "tables are undirected. --undirected is an error for a file with directed edges."),
+           "By default, matrices are undirected if symmetric, GraphML, GML and JSON files declare it, and edge lists "
+           "and tables are undirected. --undirected is an error for a file with directed edges."),
     _graph("--delimiter", "TEXT",
            "Field separator; a space means any run of spaces and tabs. By default detected: tab, semicolon, comma or "
            "spaces."),
@@ -46,14 +46,22 @@ LABEL_FILE_OPTIONS = (
             "vector whose rows are nodes 0, 1, … By default chosen by the suffix: .cmty, .mat, or else lines."),
     _labels("--delimiter", "TEXT", "As for 'boostne embed'."),
     _labels("--comments", "TEXT", "As for 'boostne embed'."),
-    _labels("--header/--no-header", None,
-            "For lines: whether the first line names the two columns. By default detected."),
+    _labels("--header/--no-header", None, "For lines: whether the first line names the columns. By default detected."),
+    _labels("--node", column,
+            "Column of the nodes: a name, or a position counted from 0. By default node, id or name, or else the "
+            "first."),
+    _labels("--label", column,
+            "Column of the labels. By default label, class, category, community or group, or else the second of two."),
+    _labels("--multilabel/--single-label", None,
+            "Whether further columns are further labels, or the rest of the line is one label. By default an error if "
+            "both are possible."),
     _labels("--variable", "NAME", "Variable of a MATLAB file. By default group."),
 )  # fmt: skip
 
 EMBEDDING_FILE_OPTIONS = (
     _embedding("--ids", "FILE",
-               "For .npy only: text file with one node id per line. By default ids are read from NAME.nodes.json."),
+               "For .npy only: text file with one node id per line, or a folder with such a file for each embedding, "
+               "NAME.txt. By default ids are read from NAME.nodes.json."),
     _embedding("--id-type", ["auto", "int", "str"],
                "Type of the node ids in text files; auto means int if all ids are integers, else str."),
 )  # fmt: skip
@@ -65,5 +73,15 @@ PREFIXED_LABEL_FILE_OPTIONS = (
     _labels("--label-delimiter", "TEXT", "Field separator; by default detected."),
     _labels("--label-comments", "TEXT", "Characters that start a comment line; by default '#%'."),
     _labels("--label-header/--no-label-header", None, "Whether the first line names the columns; by default detected."),
+    _labels("--label-node", column, "Column of the nodes; by default node, id or name, or else the first."),
+    _labels(
+        "--label-column",
+        column,
+        "Column of the labels; by default label or class, or else the second of two.",
+        name="label_label",
+    ),
+    _labels(
+        "--multilabel/--single-label", None, "Whether further columns are further labels.", name="label_multilabel"
+    ),
     _labels("--label-variable", "NAME", "Variable of a MATLAB file; by default group."),
 )

@@ -17,16 +17,29 @@ if TYPE_CHECKING:
     from boostne.datasets import Dataset
     from boostne.graph import Graph
     from boostne.labels import Labels
+    from boostne.models import BoostNE
 
 
 def load_graph(ctx: click.Context, name: str) -> "Graph":
     """Return the graph in a file or data set."""
     bipartite = ctx.params.get("bipartite", False)
-    read = partial(_read_graph, memory_limit=ctx.params.get("memory_limit"), bipartite=bipartite)
-    graph: Graph = _load(ctx, name, GRAPH_FILE_OPTIONS, read, lambda data: data.graph)
+    graph = _load_graph(ctx, name, memory_limit=ctx.params.get("memory_limit"), bipartite=bipartite)
     if bipartite and graph.sides is None:
         raise click.UsageError(f"--bipartite applies to files, but {name!r} is a data set.")
-    return graph.to_undirected() if ctx.params["to_undirected"] else graph
+    return graph
+
+
+def load_graph_of(ctx: click.Context, name: str, model: "BoostNE") -> "Graph":
+    """Return a graph for a model: files are read as directed or bipartite if the model's graph was."""
+    kind: dict[str, Any] = {"bipartite": model.fitted_graph_.sides is not None}
+    return _load_graph(ctx, name, **kind, **({"directed": True} if model.fitted_graph_.directed else {}))
+
+
+def _load_graph(ctx: click.Context, name: str, **options: Any) -> "Graph":
+    """Return a graph, read with these options unless others were given, and without direction if that was wanted."""
+    read = partial(_read_graph, **options)
+    graph: Graph = _load(ctx, name, GRAPH_FILE_OPTIONS, read, lambda data: data.graph)
+    return graph.to_undirected() if ctx.params.get("to_undirected") else graph
 
 
 def load_labels(ctx: click.Context, name: str, options: Sequence[LibraryOption] = LABEL_FILE_OPTIONS) -> "Labels":
@@ -38,6 +51,13 @@ def load_labels(ctx: click.Context, name: str, options: Sequence[LibraryOption] 
 
     labels: Labels = _load(ctx, name, options, read, lambda data: data.labels)
     return labels
+
+
+def check_order(embeddings: Sequence[str], labels: str) -> None:
+    """Raise UsageError if a file of vectors is given as the labels, and other files as the vectors."""
+    vectors = (".npz", ".npy", ".parquet", ".emb")
+    if labels.lower().endswith(vectors) and not any(one.lower().endswith(vectors) for one in embeddings):
+        raise click.UsageError(f"the labels come last: {labels!r} is a file of vectors, {embeddings[0]!r} is not.")
 
 
 def _read_graph(name: str, *, no_weight: bool = False, **options: Any) -> "Graph":
@@ -59,7 +79,7 @@ def _load(
 ) -> Any:
     """Read a file, or take a part of the data set if there is no file of this name."""
     typed = given(ctx, options)
-    if Path(name).exists():
+    if name == "-" or Path(name).exists():
         return read(name, **typed)
     from boostne.datasets import list_datasets, load_dataset
 

@@ -4,7 +4,7 @@ import json
 
 import click
 
-from boostne.cli.command import Command, debug_option, json_option
+from boostne.cli.command import Command, debug_option, json_option, no_notes_option
 from boostne.cli.screen import print_table
 
 
@@ -17,6 +17,7 @@ from boostne.cli.screen import print_table
     examples=["boostne methods", "boostne embed karate -o karate.csv --method hope"],
 )
 @json_option
+@no_notes_option
 @debug_option
 def methods(as_json: bool) -> None:
     """Run ``boostne methods``."""
@@ -48,6 +49,7 @@ def methods(as_json: bool) -> None:
     examples=["boostne datasets", "boostne embed karate -o karate.csv"],
 )
 @json_option
+@no_notes_option
 @debug_option
 def datasets(as_json: bool) -> None:
     """Run ``boostne datasets``."""

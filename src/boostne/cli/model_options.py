@@ -55,7 +55,7 @@ _FACTORIZATION = (
             "of the paper: window 10, 256 eigenpairs, vectors as factorized.  [default: recommended]"),
     _option("--propagate", number_or_auto, _BOOSTNE, (),
             "Average each vector with those of the neighbors, with this weight from 0 to 1; 0 does not. By default "
-            "(auto) 0.6, 0.8 if the matrix is pruned or the graph directed, and 0 for a folder of parts.",
+            "(auto) 0.6, 0.9 if the matrix is pruned, 0.8 if the graph is directed, and 0 for a folder of parts.",
             name="propagation"),
     _option("--vector-length", number_or_auto, _BOOSTNE, (),
             "Mean length of the vectors, after each was divided by the square root of its length unless the graph is "
@@ -90,8 +90,8 @@ _MATRIX = (
             "For push: walks with less mass than this times the degree of a node stop there; 0 stops none. By default "
             "0 up to 20,000 nodes, else chosen from --max-per-row and the mean degree."),
     _option("--max-per-row", int, (), _DEEPWALK,
-            "For push: maximum number of entries per row. By default 200; more below 100,000 nodes, fewer if memory is "
-            "short."),
+            "For push: maximum number of entries per row. By default 200; more below 100,000 nodes, fewer above "
+            "500,000 and if memory is short."),
     _option("--beta", float, ("hope",), ("katz",),
             "Decay of the Katz index, below 1 / ρ(A). By default 1 / (2 ‖A‖)."),
     _option("--alpha", float, ("hope",), ("pagerank",), "Probability that a PageRank walk continues."),

@@ -154,7 +154,7 @@ def given(ctx: click.Context, options: Sequence[LibraryOption]) -> dict[str, Any
 def default_note(function: Any, parameter: str) -> str:
     """Return "default: …", with the value as it would be typed; nothing if there is no value to type."""
     default = default_of(function, parameter)
-    if default is None or default is False:
+    if default is None or isinstance(default, bool):
         return ""
     return f"default: {','.join(map(str, default)) if isinstance(default, tuple) else default}"
 

@@ -12,12 +12,14 @@ from typing import Any
 
 import click
 
+from boostne.cli.clusters import clusters
 from boostne.cli.demo import demo
 from boostne.cli.embed import embed, estimate
 from boostne.cli.evaluate import evaluate
 from boostne.cli.explore import explore
 from boostne.cli.generate import generate
 from boostne.cli.limited_memory import is_out_of_memory, out_of_memory_message
+from boostne.cli.links import links
 from boostne.cli.listings import datasets, methods
 from boostne.cli.plot import plot
 from boostne.cli.propagate import propagate
@@ -78,7 +80,13 @@ class Program(click.Group):
             raise click.UsageError(f"there is no command {name!r}. {hint}", ctx) from error
 
 
-@click.group(cls=Program, help=_HELP, epilog=_EPILOG, invoke_without_command=True)
+@click.group(
+    cls=Program,
+    help=_HELP,
+    epilog=_EPILOG,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.option("--version", is_flag=True, help="Show the version and exit.")
 @click.pass_context
 def program(ctx: click.Context, version: bool) -> None:
@@ -100,6 +108,8 @@ for _command in (
     similar,
     plot,
     evaluate,
+    links,
+    clusters,
     explore,
     tune,
     estimate,
@@ -186,7 +196,8 @@ def _one_line_notes(session: Session) -> Iterator[None]:
 
     class Notes(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            write("note" if record.levelno < logging.WARNING else "warning", record.getMessage())
+            kind = "read" if record.name == "boostne.io" else "note"
+            write(kind if record.levelno < logging.WARNING else "warning", record.getMessage())
 
     def write(kind: str, message: object) -> None:
         if not session.screen.quiet:

@@ -71,7 +71,7 @@ SECONDS_BETWEEN_LINES = 10.0
 @click.option("--quick", is_flag=True, help="Quick trial: 2 or 3 splits and training percentages, few methods.")
 @click.option(
     "-o",
-    "--out",
+    "--output",
     "folder",
     metavar="FOLDER",
     default="results",
@@ -159,11 +159,9 @@ def reproduce(
 @click.pass_context
 def report(ctx: click.Context, /, folder: str) -> None:
     """Run ``boostne report``."""
-    from boostne.reproduction import write_reproduction_report, write_results_page
-
-    page = write_reproduction_report(Path(folder))
-    write_results_page(Path(folder))
-    if not session_of(ctx).screen.quiet:
+    screen = session_of(ctx).screen
+    page = _write_pages(Path(folder), screen)
+    if not screen.quiet:
         click.echo(f"wrote {page}")
 
 
@@ -183,18 +181,17 @@ def _choose_methods(names: tuple[str, ...], parts: tuple[str, ...]) -> tuple[str
 
 
 def _write_pages(folder: Path, screen: Screen) -> Path:
-    """Write the pages; note it if the packages for report.html are not installed."""
-    from boostne.reproduction import write_reproduction_report, write_results_page
+    """Write the figures, with a note if matplotlib is not installed, and the pages."""
+    from boostne.reproduction import write_figures, write_reproduction_report, write_results_page
     from boostne.visualization import MissingExtraError
 
     try:
-        page = write_reproduction_report(folder)
+        write_figures(folder)
     except MissingExtraError as error:
         if not screen.quiet:
-            screen.note("note", f"no report.html and no figures: {error}")
-        return write_results_page(folder)
+            screen.note("note", f"no figures: {error}")
     write_results_page(folder)
-    return page
+    return write_reproduction_report(folder)
 
 
 @contextmanager

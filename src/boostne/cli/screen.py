@@ -4,7 +4,7 @@ import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _MINUTE, _HOUR = 60, 3600
 _FEW_SECONDS = 10
+_LONG_WORD = 16
 _UNBOUNDED = 1000  # columns of a table that is not printed to a terminal
 
 
@@ -56,7 +57,10 @@ def print_table(heads: list[str], rows: list[list[str]], *, right: tuple[int, ..
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for i, head in enumerate(heads):
-        table.add_column(head, justify="right" if i in right else "left", overflow="fold", no_wrap=i == 0)
+        # Words are broken only if they are very long.
+        longest = max(len(word) for row in [heads, *rows] for word in (row[i].split() or [""]))
+        justify: Literal["right", "left"] = "right" if i in right else "left"
+        table.add_column(head, justify=justify, overflow="fold", no_wrap=i == 0, min_width=min(longest, _LONG_WORD))
     for row in rows:
         table.add_row(*row)
     # Written by click, because rich pads every line and exits with its own code on a broken pipe.

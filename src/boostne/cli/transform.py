@@ -6,7 +6,7 @@ import click
 
 from boostne.cli.command import Command, debug_option, quiet_option
 from boostne.cli.file_options import GRAPH_FILE_OPTIONS, GRAPH_FILE_SECTION
-from boostne.cli.inputs import load_graph
+from boostne.cli.inputs import load_graph_of
 from boostne.cli.options import threads_option, to_undirected_option
 from boostne.cli.outputs import check_embedding_output
 from boostne.cli.screen import describe_embedding, print_pairs
@@ -20,7 +20,8 @@ from boostne.progress import Progress
 
     MODEL is a file written by 'boostne embed --model'. GRAPH is the whole graph as it is now, a file or the name of a
     data set: nodes are recognized by their ids. Known nodes keep their vectors, and new ones get vectors in the same
-    space, so that classifiers trained on the model's vectors apply to them.
+    space, so that classifiers trained on the model's vectors apply to them. The file is read as directed or bipartite
+    if the graph of the model was; target vectors are then written, too.
     """,
     examples=[
         "boostne embed edges.csv -o vectors.npz --model model.npz",
@@ -53,7 +54,6 @@ def transform(
     **_: Any,
 ) -> None:
     """Run ``boostne transform``."""
-    from boostne.embedding import Embedding
     from boostne.io import write_embedding
     from boostne.models import BoostNE
 
@@ -62,14 +62,10 @@ def transform(
     with screen.progress() as progress:
         progress(Progress("reading", 0, f"{model}, {graph}"))
         fitted = BoostNE.load(model).set_params(threads=threads)
-        network = load_graph(ctx, graph)
-        if new_only:
-            found = fitted.fold_in(network, refresh=refresh, progress=progress)
-        else:
-            vectors = fitted.set_output(transform="default").transform(network, refresh=refresh, progress=progress)
-            found = Embedding(network.nodes, vectors, fitted.embedding_.levels)
+        embed = fitted.fold_in if new_only else fitted.embed
+        found = embed(load_graph_of(ctx, graph, fitted), refresh=refresh, progress=progress)
         progress(Progress("writing", 0.9, output))
         write_embedding(found, output)
     if not screen.quiet:
-        known = len(fitted.embedding_)
-        print_pairs({"model": f"{model}: {known:,} nodes", "vectors": describe_embedding(found), "written": output})
+        known = f"{model}: {fitted.n_features_in_:,} nodes"
+        print_pairs({"model": known, "vectors": describe_embedding(found), "written": output})

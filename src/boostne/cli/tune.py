@@ -18,9 +18,10 @@ from boostne.cli.outputs import check_embedding_output, check_output
 from boostne.cli.screen import describe_embedding, print_pairs, print_table
 from boostne.cli.session import session_of
 from boostne.errors import GraphError
-from boostne.progress import Progress
+from boostne.progress import Progress, ProgressCallback
 
 if TYPE_CHECKING:
+    from boostne.labels import Labels
     from boostne.refinement import TuningResult
 
 _TOP = 8  # rows of the printed table
@@ -74,7 +75,7 @@ FIXED_OPTIONS = (
     "-o", "--output", metavar="FILE", required=True, help="File to write: .npz, .npy, .parquet, .csv, .emb or .txt."
 )
 @click.option("--trials", metavar="FILE", help="Write the winner and all trials as JSON.")
-@click.option("--report", "page", metavar="FILE", help="Write an HTML page with the winner and all trials.")
+@click.option("--report", "page", metavar="FILE", help="Write an HTML page with the winner, all trials and a map.")
 @to_undirected_option
 @json_option
 @quiet_option
@@ -101,12 +102,12 @@ def tune(ctx: click.Context, /, graph: str, labels: str | None, output: str, as_
         try:
             result = search(network, truth, estimator=BoostNE(**fixed), progress=progress, **options)
         except TuningInterrupted as interrupt:
-            _write(ctx, interrupt.result)
+            _write(ctx, interrupt.result, truth, progress)
             session.saved = f"the best of {len(interrupt.result.trials)} trials was written to {output}"
             # The cause has the number of the signal, which determines the exit code.
             raise (interrupt.__cause__ or interrupt) from None
         progress(Progress("writing", 0, output))
-        _write(ctx, result)
+        _write(ctx, result, truth, progress)
     session.saved = ""
     if as_json:
         click.echo(result.to_json())
@@ -121,13 +122,9 @@ def _check_outputs(ctx: click.Context, inputs: list[str]) -> None:
     for path in filter(None, (ctx.params[name] for name in ("output", "trials", "page"))):
         check_output(path, used)
         used.append(path)
-    if ctx.params["page"] is not None:
-        from boostne.visualization.extras import require_extras
-
-        require_extras()
 
 
-def _write(ctx: click.Context, result: "TuningResult") -> None:
+def _write(ctx: click.Context, result: "TuningResult", labels: "Labels | None", progress: ProgressCallback) -> None:
     from boostne.io import write_embedding
     from boostne.io.atomic import atomic_path
 
@@ -138,7 +135,7 @@ def _write(ctx: click.Context, result: "TuningResult") -> None:
     if ctx.params["page"] is not None:
         from boostne.visualization import write_tuning_report
 
-        write_tuning_report(Path(ctx.params["page"]), Path(ctx.params["graph"]).name, result)
+        write_tuning_report(Path(ctx.params["page"]), Path(ctx.params["graph"]).name, result, labels, progress)
 
 
 def _print(result: "TuningResult", output: str) -> None:

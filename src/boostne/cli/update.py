@@ -7,9 +7,9 @@ import click
 
 from boostne.cli.command import Command, debug_option, quiet_option
 from boostne.cli.file_options import GRAPH_FILE_OPTIONS, GRAPH_FILE_SECTION
-from boostne.cli.inputs import load_graph
+from boostne.cli.inputs import load_graph_of
 from boostne.cli.options import threads_option, to_undirected_option
-from boostne.cli.outputs import check_output
+from boostne.cli.outputs import check_embedding_output, check_output
 from boostne.cli.screen import describe_embedding, print_pairs
 from boostne.cli.session import session_of
 from boostne.progress import Progress
@@ -21,7 +21,8 @@ from boostne.progress import Progress
 
     MODEL is a file written by 'boostne embed --model', and is replaced by the updated model when that is complete,
     unless --model names another file. GRAPH is the whole graph as it is now, a file or the name of a data set: nodes
-    are recognized by their ids. The basis of the vectors stays: classifiers trained on earlier vectors still apply.
+    are recognized by their ids, and the file is read as directed or bipartite if the graph of the model was. The basis
+    of the vectors stays: classifiers trained on earlier vectors still apply.
     """,
     examples=[
         "boostne embed edges.csv -o vectors.npz --model model.npz",
@@ -53,7 +54,7 @@ def update(
     from boostne.models.model_files import check_suffix
 
     known_suffix(Path(output))
-    check_output(output, [model, graph])
+    check_embedding_output(output, [model, graph])
     target = model if new_model is None else new_model
     check_suffix(target)
     check_output(target, [graph, output])
@@ -62,7 +63,7 @@ def update(
     with session.screen.progress() as progress:
         progress(Progress("reading", 0, f"{model}, {graph}"))
         fitted = BoostNE.load(model).set_params(threads=threads)
-        report = fitted.update(load_graph(ctx, graph), progress=progress)
+        report = fitted.update(load_graph_of(ctx, graph, fitted), progress=progress)
         # The vectors first: if the model cannot be written, the same command can be repeated.
         progress(Progress("writing", 0.8, output))
         write_embedding(fitted.embedding_, output)

@@ -3,6 +3,7 @@
 from boostne.evaluation.classification import evaluate
 from boostne.evaluation.clusters import ClusterEvaluation, evaluate_clusters
 from boostne.evaluation.comparison import Comparison, PairTest, compare
+from boostne.evaluation.conclusion import Conclusion, conclude
 from boostne.evaluation.link_split import LinkSplit, split_links
 from boostne.evaluation.links import LinkEvaluation, evaluate_links
 from boostne.evaluation.nested import Choice, NestedEvaluation, evaluate_nested
@@ -12,12 +13,14 @@ __all__ = [
     "Choice",
     "ClusterEvaluation",
     "Comparison",
+    "Conclusion",
     "Evaluation",
     "LinkEvaluation",
     "LinkSplit",
     "NestedEvaluation",
     "PairTest",
     "compare",
+    "conclude",
     "evaluate",
     "evaluate_clusters",
     "evaluate_links",

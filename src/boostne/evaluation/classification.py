@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.embedding import Embedding
-from boostne.errors import ParameterError
+from boostne.errors import InputWarning, ParameterError
 from boostne.evaluation.checksum import embedding_sha256, labels_sha256
 from boostne.evaluation.result import CLASSIFIERS, RULES, SCORE, Classifier, Evaluation, Rule
 from boostne.kernels import check_threads
@@ -59,7 +59,8 @@ def evaluate(
         Row i of a plain array is node i.
     labels : Labels, or anything that :func:`boostne.as_labels` accepts
     train : float or iterable of float
-        Training ratios: percentages of the labeled nodes, each between 0 and 100.
+        Training ratios: percentages of the labeled nodes, such as 50, from 1 to below 100, or fractions such as 0.5,
+        between 0 and 1; not both.
     repeats : int, default 10
         Number of random splits per ratio.
     seed : int, default 0
@@ -168,6 +169,7 @@ def join(embedding: Embedding, labels: Labels) -> LabeledVectors:
         warn(
             f"{np.count_nonzero(~present)} of {len(ids)} labeled nodes have no vector and are ignored: "
             f"{format_ids(ids[~present])}",
+            InputWarning,
             stacklevel=3,  # points at the caller of evaluate() or evaluate_clusters()
         )
     vectors = np.zeros((len(ids), embedding.dimensions))
@@ -266,12 +268,8 @@ def as_embedding(embedding: Any) -> Embedding:
 def check_parameters(
     train: float | Iterable[float], repeats: int, seed: int, C: float, rule: str, classifier: str, threads: int | None
 ) -> tuple[float, ...]:
-    """Validate the parameters and return the sorted, distinct ratios."""
-    ratios = tuple(sorted({float(ratio) for ratio in (train if isinstance(train, Iterable) else [train])}))
-    outside = [ratio for ratio in ratios if not 0 < ratio < 100]  # noqa: PLR2004 (percent)
-    if outside or not ratios:
-        got = f"{outside[0]:g}" if outside else "no ratios"
-        raise ParameterError(f"train must be percentages strictly between 0 and 100, got {got}")
+    """Validate the parameters and return the ratios as sorted, distinct percentages."""
+    ratios = check_ratios(train)
     if rule not in RULES:
         raise ParameterError(f"rule must be 'top-k' or 'threshold', got {rule!r}")
     check_choice("classifier", classifier, CLASSIFIERS)
@@ -280,6 +278,29 @@ def check_parameters(
     check_C(C)
     check_threads(threads)
     return ratios
+
+
+def check_ratios(train: float | Iterable[float]) -> tuple[float, ...]:
+    """Return training ratios, percentages or fractions, as sorted, distinct percentages.
+
+    Examples
+    --------
+    >>> check_ratios([0.9, 0.5]), check_ratios(10)
+    ((50.0, 90.0), (10.0,))
+    """
+    ratios = sorted({float(ratio) for ratio in (train if isinstance(train, Iterable) else [train])})
+    outside = [ratio for ratio in ratios if not 0 < ratio < 100]  # noqa: PLR2004 (percent)
+    if outside or not ratios:
+        got = f"{outside[0]:g}" if outside else "no ratios"
+        raise ParameterError(
+            f"train must be percentages strictly between 0 and 100, or fractions between 0 and 1; got {got}"
+        )
+    if ratios[0] < 1 <= ratios[-1]:
+        raise ParameterError(
+            f"train mixes fractions, such as {ratios[0]:g}, and percentages, such as {ratios[-1]:g}: write all of them "
+            f"alike, as fractions below 1 or as percentages, such as {100 * ratios[0]:g} and {ratios[-1]:g}"
+        )
+    return tuple(round(100 * ratio, 9) for ratio in ratios) if ratios[-1] < 1 else tuple(ratios)
 
 
 def check_C(C: float) -> float:  # noqa: N802

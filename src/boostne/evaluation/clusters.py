@@ -8,7 +8,7 @@ from warnings import warn
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.errors import ParameterError
+from boostne.errors import InputWarning, ParameterError
 from boostne.evaluation.checksum import embedding_sha256, labels_sha256
 from boostne.evaluation.classification import MIN_CLASSES, as_embedding, join
 from boostne.evaluation.result import Scores, versions
@@ -136,9 +136,9 @@ class ClusterEvaluation(Scores):
     labels_sha256: str
 
     def table(self) -> str:
-        """Return the means and standard deviations as a text table preceded by the protocol."""
-        lines = [f"{name}   {self.mean(metric):.4f} ± {self.std(metric):.4f}" for metric, name in self.metrics.items()]
-        return "\n".join([self._protocol(), "", *lines])
+        """Return the means and standard errors as a text table preceded by the protocol."""
+        lines = [f"{name}   {self._cells(metric)[0]}" for metric, name in self.metrics.items()]
+        return "\n".join([f"{self._protocol()}; {self._legend()}", "", *lines])
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON-serializable Python values."""
@@ -182,7 +182,11 @@ def _classes(indicator: NDArray[np.bool_], n_several: int) -> tuple[NDArray[np.i
             f"label, got {len(distinct)}"
         )
     if n_several:
-        warn(f"{n_several} nodes have several labels and are ignored: clusters do not overlap", stacklevel=3)
+        warn(
+            f"{n_several} nodes have several labels and are ignored: clusters do not overlap",
+            InputWarning,
+            stacklevel=3,
+        )
     return truth, len(distinct)
 
 

@@ -22,7 +22,7 @@ def compare(results: Mapping[str, Evaluation], *, alpha: float = 0.05) -> "Compa
     """Compare the scores of embeddings pairwise by Wilcoxon's signed-rank test.
 
     With d_i the difference of two embeddings' scores on split i, over all ratios and repeats, and R_i the rank
-    of |d_i| among the nonzero differences (ties share the mean rank),
+    of ``|d_i|`` among the nonzero differences (ties share the mean rank),
 
         ``W⁺ = Σ_{d_i > 0} R_i``,  ``W⁻ = Σ_{d_i < 0} R_i``,  ``r = (W⁺ - W⁻) / (W⁺ + W⁻)``.
 

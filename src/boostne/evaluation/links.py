@@ -175,12 +175,13 @@ class LinkEvaluation(Scores):
         return list(self.operators)
 
     def table(self) -> str:
-        """Return the means and standard deviations as a text table preceded by the protocol."""
-        directed = "direction" in self.measured
-        lines = [self._protocol(), "", f"operator         AUC        average precision{'     direction' * directed}"]
-        columns = ((self.mean(metric), self.std(metric)) for metric in self.measured)
-        cells = [[f"{mean:.4f} ± {std:.4f}" for mean, std in zip(*pair, strict=True)] for pair in columns]
-        lines += [f"{row[0]:9}  {'   '.join(row[1:])}" for row in zip(self.operators, *cells, strict=True)]
+        """Return the means and standard errors as a text table preceded by the protocol."""
+        width = max(map(len, self.measured.values()))  # of a column; scores are shorter
+        heads = "   ".join(f"{title:^{width}}" for title in self.measured.values())
+        lines = [f"{self._protocol()}; {self._legend()}", "", f"operator   {heads}".rstrip()]
+        cells = ([f"{cell:^{width}}" for cell in self._cells(metric)] for metric in self.measured)
+        rows = zip(self.operators, *cells, strict=True)
+        lines += [f"{operator:9}  {'   '.join(row)}".rstrip() for operator, *row in rows]
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:

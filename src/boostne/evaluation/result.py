@@ -62,6 +62,10 @@ class Scores(ABC):
         spread = self._grouped(metric).std(axis=-1, ddof=min(1, self.repeats - 1))
         return cast("NDArray[np.float64]", np.asarray(spread)[()])
 
+    def standard_error(self, metric: str) -> NDArray[np.float64]:
+        """Return the standard error of the mean for each group, ``std / sqrt(repeats)``; 0 for a single repeat."""
+        return cast("NDArray[np.float64]", self.std(metric) / np.sqrt(self.repeats))
+
     def _grouped(self, metric: str) -> NDArray[np.float64]:
         if metric not in self.measured:
             raise ParameterError(f"metric must be {' or '.join(map(repr, self.measured))}, got {metric!r}")
@@ -72,7 +76,17 @@ class Scores(ABC):
         return ()
 
     def _summary(self) -> dict[str, NDArray[np.float64]]:
-        return {f"{metric}_{name}": getattr(self, name)(metric) for metric in self.measured for name in ("mean", "std")}
+        statistics = {"mean": self.mean, "std": self.std, "se": self.standard_error}
+        return {f"{metric}_{name}": value(metric) for metric in self.measured for name, value in statistics.items()}
+
+    def _cells(self, metric: str) -> list[str]:
+        """Return the mean and its standard error for each group, as text; the mean alone for a single repeat."""
+        pairs = zip(*np.atleast_1d(self.mean(metric), self.standard_error(metric)), strict=True)
+        return [f"{mean:.4f} ± {error:.4f}" if self.repeats > 1 else f"{mean:.4f}" for mean, error in pairs]
+
+    def _legend(self) -> str:
+        """Say what the numbers of a table are."""
+        return f"mean ± standard error of {self.repeats} repeats" if self.repeats > 1 else "a single repeat"
 
     def _rows(self) -> list[dict[str, Any]]:
         names = self.scores.dtype.names or ()
@@ -80,7 +94,7 @@ class Scores(ABC):
 
     @abstractmethod
     def table(self) -> str:
-        """Return the means and standard deviations as a text table preceded by the protocol."""
+        """Return the means and standard errors as a text table preceded by the protocol."""
 
     @abstractmethod
     def _protocol(self) -> str:
@@ -100,17 +114,14 @@ class Scores(ABC):
         return f"{type(self).__name__}({scores}{f' for {groups}' if groups else ''}; {self.repeats} repeats)"
 
     def _repr_html_(self) -> str:
-        columns = [
-            [f"{mean:.4f} ± {std:.4f}" for mean, std in zip(*np.atleast_1d(*found), strict=True)]
-            for found in ((self.mean(metric), self.std(metric)) for metric in self.measured)
-        ]
+        columns = [self._cells(metric) for metric in self.measured]
         table = small_table(["", *self.measured.values()], list(zip(self._group_names(), *columns, strict=True)))
         first, title = next(iter(self.measured.items()))
         chart = sparkline(np.atleast_1d(self.mean(first)).tolist(), title, from_zero=False)
-        return summary(type(self).__name__, {"protocol": self._protocol()}, table, chart)
+        return summary(type(self).__name__, {"protocol": self._protocol(), "scores": self._legend()}, table, chart)
 
     def plot(self, *, ax: Any = None) -> Any:
-        """Draw the mean and the standard deviation of each metric.
+        """Draw the mean and the standard error of each metric.
 
         Requires the extra ``viz``: ``pip install "boostne[viz]"``.
 
@@ -125,7 +136,8 @@ class Scores(ABC):
         """
         from boostne.visualization.plots import plot_scores
 
-        return plot_scores(self, self._group_names(), self._protocol(), ax=ax)
+        subtitle = f"{self._legend()}; {self._protocol().partition('; ')[0]}"
+        return plot_scores(self, self._group_names(), subtitle, ax=ax)
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """Return the scores of every repeat as CSV with a header; also write them to `path` if given."""
@@ -188,13 +200,12 @@ class Evaluation(Scores):
         return [f"{ratio:g} %" for ratio in self.train]
 
     def table(self) -> str:
-        """Return the means and standard deviations as a text table preceded by the protocol."""
-        lines = [self._protocol(), "", "train        Micro-F1         Macro-F1"]
-        columns = (self.mean("micro"), self.std("micro"), self.mean("macro"), self.std("macro"))
-        lines += [
-            f"{ratio:3g} %   {micro:.4f} ± {micro_std:.4f}  {macro:.4f} ± {macro_std:.4f}"
-            for ratio, micro, micro_std, macro, macro_std in zip(self.train, *columns, strict=True)
-        ]
+        """Return the means and standard errors as a text table preceded by the protocol."""
+        cells = [self._cells(metric) for metric in self.metrics]
+        width = len(cells[0][0])
+        heads = "  ".join(f"{title:^{width}}" for title in self.metrics.values())
+        lines = [f"{self._protocol()}; {self._legend()}", "", f"train   {heads}".rstrip()]
+        lines += [f"{ratio:3g} %   {'  '.join(row)}" for ratio, *row in zip(self.train, *cells, strict=True)]
         if self.level_weights is not None:
             lines += ["", "train   mean weight of each level, coarse to fine"]
             lines += [

@@ -1,6 +1,6 @@
 """From a connectivity matrix to levels: the boosting loop, and the engines that store the residual."""
 
-from boostne.factorization.boosting import Level, LevelSettings, boost, random_start
+from boostne.factorization.boosting import Level, LevelSettings, boost, community_start, random_start
 from boostne.factorization.checkpoint import Checkpoint
 from boostne.factorization.engine import Engine, LevelLost, PassResult
 from boostne.factorization.local import LocalEngine
@@ -14,5 +14,6 @@ __all__ = [
     "LocalEngine",
     "PassResult",
     "boost",
+    "community_start",
     "random_start",
 ]

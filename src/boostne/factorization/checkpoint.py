@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
-from boostne.errors import CheckpointError, FileFormatError, ParameterError
+from boostne.errors import CheckpointError, CheckpointWarning, FileFormatError, ParameterError
 from boostne.factorization.boosting import Level
 from boostne.factorization.checkpoint_files import (
     Arrays,
@@ -37,6 +37,7 @@ from boostne.factorization.checkpoint_files import (
 )
 from boostne.io.atomic import check_writable, make_folder
 from boostne.matrices import CSRSource, MatrixForm
+from boostne.memory import format_bytes
 from boostne.sparse_structure import find_structure_error
 
 FORMAT = 2
@@ -59,6 +60,19 @@ class Checkpoint:
         here and ends with the same bits; a folder of another run is an error.
     keep_matrix : bool, default=False
         Store the connectivity matrix too. It takes as much disk space as memory and need not be built again.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from boostne import BoostNE, Checkpoint, load_dataset
+    >>> Checkpoint("run", keep_matrix=True)  # the folder alone, as below, is enough without keep_matrix
+    Checkpoint(folder='run', keep_matrix=True)
+    >>> with TemporaryDirectory() as folder:
+    ...     model = BoostNE(8, levels=2, checkpoint=folder)
+    ...     first = model.fit_transform(load_dataset("karate").graph)
+    ...     resumed = model.fit_transform(load_dataset("karate").graph)  # reads both levels
+    >>> (first == resumed).all()
+    np.True_
     """
 
     folder: str | Path
@@ -96,6 +110,7 @@ class CheckpointFolder:
         self._form: dict[str, Any] | None = None
         self._matrix: str | None = None
         self._previous: str | None = None
+        self.n_levels = 0  # read or stored so far
         # Through JSON, so that what is compared is what was stored.
         run = json.loads(json.dumps(dict(fingerprint)))
         manifest = self._folder / MANIFEST
@@ -151,8 +166,10 @@ class CheckpointFolder:
         with self._failure_is_a_warning("the connectivity matrix"):
             write_arrays(self._folder / "connectivity.npz", origin, arrays, self._matrix)
 
-    def levels(self, most: int, shape: tuple[int, int], dtype: DTypeLike, n_columns: int | None = None) -> list[Level]:
-        """Return the finished levels, at most ``most``; a damaged level ends the list with a warning.
+    def levels(
+        self, most: int, shape: tuple[int, int], dtype: DTypeLike, n_columns: int | None = None
+    ) -> Iterator[Level]:
+        """Yield the finished levels, at most ``most``, one at a time; a damaged level is a warning and the end.
 
         Parameters
         ----------
@@ -166,26 +183,27 @@ class CheckpointFolder:
             Columns of X, if they are not as many as its rows.
         """
         shapes = shape, (shape[0] if n_columns is None else n_columns, shape[1])
-        found: list[Level] = []
         for number in range(1, most + 1):
             path = self._level_path(number)
             if not path.exists():
                 break
             try:
                 arrays, total = read_arrays(path, self._level_origin(number), [field.name for field in fields(Level)])
-                found.append(_as_level(path, arrays, shapes, np.dtype(dtype)))
+                level = _as_level(path, arrays, shapes, np.dtype(dtype))
             except (OSError, FileFormatError) as error:
                 _warn_damaged(path, error, f"level {number} is computed again")
                 break
-            self._previous = total
-        return found
+            self._previous, self.n_levels = total, number
+            yield level
+            del level, arrays  # not held while the next is read
 
     def save_level(self, number: int, level: Level) -> None:
         """Store a finished level, counted from 1, after those before it. A failure is a warning."""
         arrays = {name: np.asarray(value, HISTORY.get(name)) for name, value in vars(level).items()}
         origin = self._level_origin(number)
-        self._previous = checksum(origin, arrays)
-        with self._failure_is_a_warning(f"level {number}"):
+        self._previous, self.n_levels = checksum(origin, arrays), number
+        size = format_bytes(sum(array.nbytes for array in arrays.values()))
+        with self._failure_is_a_warning(f"level {number} ({size})"):
             # Later levels were computed from another copy of this one.
             later = number + 1
             while self._level_path(later).exists():
@@ -211,13 +229,14 @@ class CheckpointFolder:
             warnings.warn(
                 f"{what} could not be stored in {self._folder} ({error}); the run continues without it. "
                 "What was stored before is safe",
+                CheckpointWarning,
                 stacklevel=4,
             )
 
 
 def _warn_damaged(path: Path, error: Exception, remedy: str) -> None:
     reason = str(error).removeprefix(f"{path}: ")
-    warnings.warn(f"{path} is damaged ({reason}): {remedy}", stacklevel=3)
+    warnings.warn(f"{path} is damaged ({reason}): {remedy}", CheckpointWarning, stacklevel=3)
 
 
 def _create(folder: Path) -> None:

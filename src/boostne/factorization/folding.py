@@ -9,6 +9,7 @@ from scipy import sparse
 from boostne.kernels import Kernels
 from boostne.kernels.layout import aligned_empty, padded_factor
 from boostne.kernels.sharded_csr import ShardedCSR
+from boostne.kernels.tree_reduction import sequential_sum
 
 # Of a coordinate descent with as many variables as a level has columns.
 SWEEPS = 60
@@ -45,7 +46,7 @@ def fold_in(
         V = padded_factor(context[nodes, columns])
         U = aligned_empty((X.shape[0], V.shape[1]), V.dtype)
         U[:] = 0
-        gram = kernels.extrapolate(V, V, 0.0)  # leaves V as it is
+        gram = sequential_sum(kernels.extrapolate(V, V, 0.0))  # leaves V as it is
         kernels.solve_rows(R, V, gram, U, inner=SWEEPS)
         kernels.deflate(R, U, V)
         vectors[:, columns] = U[:, :width]

@@ -9,7 +9,7 @@ from boostne.factorization.context_factor import ContextFactor
 from boostne.factorization.engine import Engine, PassResult, Recall
 from boostne.kernels import Kernels, get_kernels
 from boostne.kernels.column_blocked_csr import as_residual
-from boostne.kernels.layout import aligned_empty
+from boostne.kernels.layout import aligned_empty, padded_factor
 from boostne.kernels.tree_reduction import sequential_sum, tree_sum
 from boostne.matrices import MatrixSource
 from boostne.progress import ProgressCallback, silent
@@ -37,7 +37,7 @@ class LocalEngine(Engine):
         self.nnz = self._R.nnz
 
     def start_level(self, V: NDArray[Any]) -> None:
-        self._context = ContextFactor(self._kernels, V)
+        self._context = ContextFactor(self._kernels, padded_factor(V), V.shape[1])
         self._components = V.shape[1]
         shape = (self.shape[0], self._context.V.shape[1])
         self._U, self._accepted_U = (aligned_empty(shape, self.dtype) for _ in range(2))
@@ -47,8 +47,8 @@ class LocalEngine(Engine):
         context = self._context
         parts, grams = self._kernels.sweep(self._R, context.V, context.gram, self._U, inner=inner_sweeps)
         gram_u = sequential_sum(grams)
-        product = context.update(tree_sum(parts), gram_u, inner_sweeps)
-        return PassResult(gram_u, context.gram, product)
+        products = context.update(tree_sum(parts), gram_u, inner_sweeps)
+        return PassResult(gram_u, context.gram, float(sequential_sum(products)))
 
     def accept(self, extrapolation: float) -> None:
         self._context.accept(extrapolation)
@@ -76,6 +76,10 @@ class LocalEngine(Engine):
         self.nnz = self._R.nnz
         # Not kept while the next level starts: both are as large as a level.
         del self._U, self._accepted_U, self._context
+
+    def close(self) -> None:
+        """Release R, which is larger than the result."""
+        self.__dict__.pop("_R", None)
 
     def replay(self, U: NDArray[Any], V: NDArray[Any]) -> None:
         self.start_level(V)

@@ -5,7 +5,7 @@ neighbors in the graph are close in memory, so nodes are sorted by community, fo
 the same up to rounding, and up to which of several equal entries a pruned row keeps.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -42,6 +42,8 @@ class ReorderedGraph:
         ``original.nodes[order]`` are the nodes of the graph; a full slice if it was not reordered.
     inverse : ndarray of int or slice
         ``graph.nodes[inverse]`` are the nodes of the original.
+    communities : ndarray of int or None
+        The community of each node of the original, numbered from 0; None unless the graph was sorted by them.
 
     Of a bipartite graph, the first side comes first.
     """
@@ -49,6 +51,14 @@ class ReorderedGraph:
     graph: Graph
     order: Positions = field(default_factory=lambda: slice(None))
     inverse: Positions = field(default_factory=lambda: slice(None))
+    communities: NDArray[np.int32] | None = None
+
+    @property
+    def column_communities(self) -> NDArray[np.int32] | None:
+        """The communities of all nodes of the original, or of those of the second side."""
+        if self.communities is None or self.graph.sides is None:
+            return self.communities
+        return self.communities[~self.graph.sides[self.inverse]]
 
     @property
     def rows(self) -> Permutation:
@@ -73,9 +83,10 @@ class ReorderedGraph:
         """Memory beyond that of the original graph."""
         if isinstance(self.order, slice):
             return 0
+        labels = 0 if self.communities is None else self.communities.nbytes
         A = self.graph.adjacency
         arrays = (A.data, A.indices, A.indptr, self.graph.nodes, self.order, self.order)
-        return sum(array.nbytes for array in arrays)
+        return labels + sum(array.nbytes for array in arrays)
 
 
 def reorder(
@@ -90,10 +101,12 @@ def reorder(
 
 def by_community(graph: Graph, kernels: Kernels) -> ReorderedGraph:
     """Sort the nodes of a graph by community, ignoring directions; within a community they keep their order."""
-    order = np.argsort(find_communities(graph, kernels, MAX_COMMUNITY), kind="stable")
+    _, labels = np.unique(find_communities(graph, kernels, MAX_COMMUNITY), return_inverse=True)
+    communities = labels.astype(np.int32)
+    order = np.argsort(communities, kind="stable")
     if graph.sides is not None:
         order = order[np.argsort(~graph.sides[order], kind="stable")]
-    return _permuted(graph, order)
+    return replace(_permuted(graph, order), communities=communities)
 
 
 def find_communities(graph: Graph, kernels: Kernels, max_size: int) -> NDArray[np.int32]:

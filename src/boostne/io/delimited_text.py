@@ -14,21 +14,34 @@ import numpy as np
 
 from boostne.errors import FileFormatError, ParameterError
 from boostne.interop import ENDPOINT_COLUMNS
-from boostne.io.files import open_binary
+from boostne.io.compression import open_text
 from boostne.io.reading_budget import ReadingBudget
+from boostne.io.recognition import looks_like_json, refuse_other_formats
 
 SAMPLE_LINES = 100  # for the detection of delimiter and header
+_HEAD = 1 << 10  # bytes in which other formats are recognized
 PYTHON_BLOCK = 1 << 20  # bytes at a time for formats whose fields become Python strings, 20 to 70 bytes for each byte
+
+NODE_COLUMNS = ("node", "nodeid", "id", "vertex", "name")
+LABEL_COLUMNS = ("label", "labels", "class", "category", "community", "group", "target")
 
 _COMMENTS = "#%"
 _BLANK = " \t"
+_DELIMITER_NAMES = {" ": "spaces", "\t": "tabs", ",": "commas", ";": "semicolons"}
 _HEADERS = (
     *(set(pair) for pair in ENDPOINT_COLUMNS if pair != ("u", "v")),  # which may be node ids
-    {"node", "label"},
-    {"node", "class"},
-    {"id", "label"},
-    {"id", "class"},
+    *({node, label} for node in NODE_COLUMNS for label in LABEL_COLUMNS),
 )
+# Words that name a column if every field of the first line is one, apart from 1, 2, "id" or "s" at their end.
+COLUMN_WORDS = {
+    "account", "actor", "address", "author", "buyer", "caller", "callee", "category", "child", "cited", "citing",
+    "class", "cluster", "community", "customer", "dest", "destination", "dst", "edge", "end", "entity", "followed",
+    "followee", "follower", "friend", "from", "gene", "group", "head", "id", "item", "key", "label", "left",
+    "member", "movie", "name", "neighbor", "node", "object", "origin", "page", "paper", "parent",
+    "person", "product", "protein", "receiver", "recipient", "right", "seller", "sender", "site", "source", "src",
+    "start", "subject", "subreddit", "tag", "tail", "target", "to", "topic", "type", "url", "user", "vertex",
+    "weight", "word",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -121,6 +134,10 @@ class TextFile:
         """Separator of fields."""
         return self.sample[0].delimiter
 
+    def describe(self) -> str:
+        """Return how lines are separated into fields, for notes."""
+        return f"separated by {_DELIMITER_NAMES.get(self.delimiter, repr(self.delimiter))}"
+
     def sample_rows(self) -> list[tuple[int, list[str]]]:
         """Return the line number and the fields of the first rows."""
         return list(islice(chain.from_iterable(block.rows() for block in self.sample), SAMPLE_LINES))
@@ -180,8 +197,10 @@ def check_is_text(path: Path, raw: bytes, offset: int = 0) -> None:
 def _numbered_blocks(path: Path, budget: ReadingBudget, block_bytes: int) -> Iterator[tuple[int, bytes]]:
     """Yield the number of the first line and the lines of each block that is not blank, with newlines as line ends."""
     number, offset, empty = 1, 0, True
-    with open_binary(path) as stream:
+    with open_text(path, budget) as stream:
         while raw := _read_lines(stream, budget, block_bytes):
+            if not offset:
+                _check_head(path, raw[:_HEAD])
             check_is_text(path, raw, offset)
             lines = raw if offset else raw.removeprefix(BOM_UTF8)
             offset += len(raw)
@@ -193,6 +212,12 @@ def _numbered_blocks(path: Path, budget: ReadingBudget, block_bytes: int) -> Ite
             number += lines.count(b"\n")
     if empty:
         raise FileFormatError(f"{path}: the file is empty")
+
+
+def _check_head(path: Path, head: bytes) -> None:
+    refuse_other_formats(path, head)
+    if looks_like_json(head):
+        raise FileFormatError(f"{path}: JSON instead of lines: if it is a graph, name it .json or pass format='json'")
 
 
 def _read_lines(stream: IO[bytes], budget: ReadingBudget, block_bytes: int) -> bytes:
@@ -230,8 +255,9 @@ def split_fields(line: str, delimiter: str) -> list[str]:
 def has_header(rows: Sequence[Sequence[str]]) -> bool:
     """Return whether the first row contains column names.
 
-    It does if it contains usual names (source and target, node and label, …), or if it contains no number and some
-    column below contains only numbers. A row with a field that recurs below is data.
+    It does if it contains usual names (source and target, node and label, …) or only words that name columns (user,
+    friend, …), or if it contains no number and some column below contains only numbers. A row with a field that recurs
+    below is data.
 
     Examples
     --------
@@ -240,25 +266,39 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
     """
     first, rest = rows[0], rows[1:]
     below = {field for row in rest for field in row}
-    if any(_is_number(field) or field in below for field in first):
+    if any(is_number(field) or field in below for field in first):
         return False
     if has_usual_names(first):
         return True
+    # If the second line is made of such words, too, they are ids: user1, user2, …
+    if all(map(_is_column_word, first)) and not all(map(_is_column_word, next(iter(rest), first))):
+        return True
     columns = list(zip(*rest, strict=False))
-    return any(all(map(_is_number, column)) for column in columns)
+    return any(all(map(is_number, column)) for column in columns)
 
 
 def has_usual_names(row: Sequence[str]) -> bool:
     """Return whether a row contains usual column names, such as source and target."""
-    names = {field.lower().replace("_", "") for field in row}
+    names = set(map(normalized_name, row))
     return any(header <= names for header in _HEADERS)
+
+
+def normalized_name(name: str) -> str:
+    """Return the name of a column in lower case, without spaces, hyphens and underscores."""
+    return re.sub("[ _-]", "", name.lower())
+
+
+def _is_column_word(field: str) -> bool:
+    name = re.sub("[12]$", "", normalized_name(field))
+    return not COLUMN_WORDS.isdisjoint({name, name.removesuffix("id"), name.removesuffix("s")})
 
 
 def _alternatives(characters: str) -> bytes:
     return b"|".join(re.escape(character.encode()) for character in characters)
 
 
-def _is_number(field: str) -> bool:
+def is_number(field: str) -> bool:
+    """Return whether a field is a number."""
     try:
         float(field)
     except ValueError:

@@ -8,6 +8,7 @@ from boostne.graph import Graph
 from boostne.interop import Columns, EdgeOptions, Weight, as_graph, choose_columns
 from boostne.io.files import open_seekable
 from boostne.io.reading_budget import ReadingBudget
+from boostne.io.reading_notes import ReadingNotes
 from boostne.sides import COLUMNS
 
 _TEXT_OFFSETS = 16  # bytes per value of a column of text
@@ -21,6 +22,7 @@ def read_edge_table(
     weight: Weight,
     bipartite: bool | None,
     budget: ReadingBudget,
+    notes: ReadingNotes,
     **options: Unpack[EdgeOptions],
 ) -> Graph:
     """Read a Parquet table with one edge per row; ids keep the type of their columns."""
@@ -34,6 +36,8 @@ def read_edge_table(
         # Text that is stored once in the file stays so until its size is known.
         file = ParquetFile(stream, read_dictionary=[name for name in names if _is_text(schema.field(name).type)])
         table = _read_columns(file, names, budget, weighted=columns.weight is not None)
+    weights = "no weights" if columns.weight is None else f"weight {columns.weight!r}"
+    notes.assume(f"a Parquet table, source {columns.source!r}, target {columns.target!r}, {weights}")
     chosen: Weight = False if columns.weight is None else columns.weight
     ends = {"source": columns.source, "target": columns.target}
     return as_graph(table, weight=chosen, sides=COLUMNS if bipartite else None, **ends, **options)

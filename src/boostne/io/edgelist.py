@@ -8,12 +8,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.edges import find_invalid_weight, logger
+from boostne.edges import find_invalid_weight
 from boostne.errors import FileFormatError, ParameterError
 from boostne.graph import Duplicates, Graph, SelfLoops
 from boostne.interop import choose_columns
-from boostne.io.delimited_text import PYTHON_BLOCK, TextBlock, TextFile, count_lines, has_header, read_text
+from boostne.io.compression import is_compressed
+from boostne.io.delimited_text import PYTHON_BLOCK, TextBlock, TextFile, count_lines, has_header, is_number, read_text
 from boostne.io.reading_budget import ReadingBudget
+from boostne.io.reading_notes import ReadingNotes, count_of
 from boostne.io.text_ids import TextIdColumns
 from boostne.sides import COLUMNS
 
@@ -25,10 +27,12 @@ _SHORTEST_LINE = 4
 
 
 class _Layout(NamedTuple):
-    """Columns of an edge list."""
+    """Columns of an edge list; ``guessed`` tells whether a header was looked for rather than known."""
 
     width: int
     header: bool
+    guessed: bool
+    names: list[str]
     source: int
     target: int
     weight: int | None
@@ -48,18 +52,22 @@ def read_edgelist(
     duplicates: Duplicates,
     self_loops: SelfLoops,
     budget: ReadingBudget,
+    notes: ReadingNotes,
 ) -> Graph:
     """Read a graph from a text file with one edge per line; see :func:`boostne.io.read_graph`."""
     import pyarrow.csv  # noqa: F401 (so that the budget includes it)
 
     _check_size(path, budget)
     text = read_text(path, delimiter, comments, budget, _BLOCK)
-    layout = _layout(text, header, source, target, weight)
-    ids, (u, v), weights = _parse(text, layout, budget)
+    layout, first_line = _layout(text, header, source, target, weight), text.sample_rows()[0]
+    notes.assume(_describe(text, layout))
+    ids, (u, v), weights = _parse(text, layout, budget, notes)
     if not len(u):
         raise FileFormatError(f"{path}: a header without edges")
+    if layout.guessed and ids.dtype.kind != "i":
+        _check_first_line(path, first_line, layout, ids, u, v)
     budget.check_edges(len(u), len(ids), weighted=weights is not None)
-    return Graph.from_indices(
+    graph = Graph.from_indices(
         ids,
         u,
         v,
@@ -69,6 +77,11 @@ def read_edgelist(
         self_loops=self_loops,
         sides=COLUMNS if bipartite else None,
     )
+    n_zero = 0 if weights is None else int(np.count_nonzero(weights == 0))
+    _note_merged(len(u) - n_zero, graph, duplicates, notes)
+    if n_zero:
+        notes.assume(f"{count_of(n_zero, 'line')} of weight 0, which are no edges")
+    return graph
 
 
 def read_adjlist(
@@ -80,9 +93,11 @@ def read_adjlist(
     duplicates: Duplicates,
     self_loops: SelfLoops,
     budget: ReadingBudget,
+    notes: ReadingNotes,
 ) -> Graph:
     """Read a graph from lines with a node and its neighbors, of which there may be none."""
     text = read_text(path, delimiter, comments, budget, PYTHON_BLOCK)
+    notes.assume(f"{text.describe()}: a node and its neighbors per line")
     columns, counts = TextIdColumns(2), []
     n_edges = 0
     for block in text.blocks():
@@ -98,7 +113,9 @@ def read_adjlist(
     ids, (heads, tails) = columns.encode(budget)
     heads = np.repeat(heads, np.concatenate(counts))
     budget.check_edges(n_edges, len(ids), weighted=False)
-    return Graph.from_indices(ids, heads, tails, directed=bool(directed), duplicates=duplicates, self_loops=self_loops)
+    graph = Graph.from_indices(ids, heads, tails, directed=bool(directed), duplicates=duplicates, self_loops=self_loops)
+    _note_merged(n_edges, graph, duplicates, notes)
+    return graph
 
 
 def _layout(
@@ -114,10 +131,9 @@ def _layout(
     if width < 2:  # noqa: PLR2004
         raise text.sample[0].error(number, _wrong_width(first, text.delimiter))
     named = [name for name in (source, target, weight) if isinstance(name, str) and not name.isdecimal()]
+    guessed = header is None and not named
     if header is None:
         header = bool(named) or has_header([row for _, row in sample])
-        if header:
-            logger.info("%s: line %d is read as a header; header=False reads it as an edge", text.path, number)
     elif named and not header:
         raise ParameterError(f"{named[0]!r} is a column name, but header=False: use its position, starting at 0")
     names = first if header else [str(position) for position in range(width)]
@@ -132,6 +148,8 @@ def _layout(
     return _Layout(
         width,
         header,
+        guessed,
+        names,
         names.index(chosen.source),
         names.index(chosen.target),
         None if chosen.weight is None else names.index(chosen.weight),
@@ -148,13 +166,59 @@ def _column_name(column: Column | None, names: list[str]) -> str | None:
 
 def _check_size(path: Path, budget: ReadingBudget) -> None:
     """Raise MemoryLimitError if the lines of a file are too many; those of a compressed file are counted later."""
-    size = path.stat().st_size if path.is_file() and path.suffix.lower() != ".gz" else 0
+    size = path.stat().st_size if path.is_file() and not is_compressed(path) else 0
     if not budget.fits_lines(size / _SHORTEST_LINE, size):
         budget.check_lines(count_lines(path), size)
 
 
+def _describe(text: TextFile, layout: _Layout) -> str:
+    """Return how an edge list is read, for notes."""
+    number = text.sample_rows()[0][0]
+    header = f"header in line {number}" if layout.header else "no header"
+    columns = f"source {_column(layout, layout.source)}, target {_column(layout, layout.target)}"
+    weights = "no weights" if layout.weight is None else f"weight {_column(layout, layout.weight)}"
+    return f"{text.describe()}, {header}; {columns}, {weights}"
+
+
+def _column(layout: _Layout, position: int) -> str:
+    return repr(layout.names[position]) if layout.header else f"in column {position}"
+
+
+def _check_first_line(
+    path: Path,
+    first_line: tuple[int, list[str]],
+    layout: _Layout,
+    ids: NDArray[Any],
+    u: NDArray[np.int64],
+    v: NDArray[np.int64],
+) -> None:
+    """Raise FileFormatError if the first line of a file with text ids can be a header as well as an edge.
+
+    It is an edge if it contains a number or if one of its ids occurs again, and a header if it has names of columns and
+    none of them is an id.
+    """
+    number, fields = first_line
+    if any(map(is_number, fields)):
+        return
+    where = f"{path}, line {number}: {_shorten(fields)}"
+    remedy = "header=True reads it as column names, header=False as an edge"
+    if layout.header:
+        also = [name for name in (fields[layout.source], fields[layout.target]) if name in ids]
+        if also:
+            raise FileFormatError(f"{where} has names of columns, but {also[0]!r} is also a node: {remedy}")
+    elif len(u) > 1 and all(np.count_nonzero(u == end) + np.count_nonzero(v == end) == 1 for end in (u[0], v[0])):
+        raise FileFormatError(f"{where} may be a header or an edge, since neither id occurs again: {remedy}")
+
+
+def _note_merged(n_listed: int, graph: Graph, duplicates: Duplicates, notes: ReadingNotes) -> None:
+    merged = n_listed - graph.n_edges
+    if merged > 0:
+        how = "with their weights added" if duplicates == "sum" else "once, with the largest weight"
+        notes.assume(f"{count_of(merged, 'repeated edge')}, kept {how if graph.weighted else 'once'}")
+
+
 def _parse(
-    text: TextFile, layout: _Layout, budget: ReadingBudget
+    text: TextFile, layout: _Layout, budget: ReadingBudget, notes: ReadingNotes
 ) -> tuple[NDArray[Any], list[NDArray[np.int64]], NDArray[np.float64] | None]:
     """Return the distinct ids, the positions of sources and targets in them, and the weights."""
     columns, weights = TextIdColumns(2), []
@@ -173,14 +237,14 @@ def _parse(
             _check_weights(weights[-1], block, header)
         header = False
     if commented:
-        logger.info(
-            "%s: %d comment%s look%s like an edge, such as %s; comments='' reads all lines",
-            text.path,
-            len(commented),
-            *(("", "s") if len(commented) == 1 else ("s", "")),
-            _shorten(commented[:1]),
+        one = len(commented) == 1
+        notes.doubt(
+            f"{len(commented)} {'comment looks' if one else 'comments look'} like an edge, such as "
+            f"{_shorten(commented[:1])}; comments='' reads all lines"
         )
     ids, ends = columns.encode(budget)
+    if columns.has_whole_floats(ids):
+        notes.assume("ids such as '1.0' are integers")
     return ids, ends, np.concatenate(weights) if weights else None
 
 

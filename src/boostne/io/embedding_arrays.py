@@ -88,17 +88,30 @@ def write_npy_ids(embedding: Embedding, path: Path, vectors: Path) -> None:
         temporary.write_text(json.dumps(content), encoding="utf-8")
 
 
+def _ids_in_folder(path: Path, folder: Path) -> Path:
+    """Return the file in a folder that has the ids of an embedding, by its name."""
+    names = (f"{path.stem}.txt", f"{path.stem}.nodes.txt", ids_path(path).name)
+    found = next((folder / name for name in names if (folder / name).is_file()), None)
+    if found is None:
+        raise FileFormatError(f"{folder}: the folder has no file with the ids of {path.name}, such as {names[0]}")
+    return found
+
+
 def read_npy(path: Path, ids: str | Path | Iterable[Any] | None, id_type: IdType) -> Embedding:
     """Read vectors; their ids are given, in a text file, or in ``NAME.nodes.json``."""
     vectors = read_npy_file(path)
-    if isinstance(ids, str | Path):
-        with errors_naming(Path(ids), "a text file of ids", "not in UTF-8"):
-            lines = Path(ids).read_text(encoding="utf-8").removesuffix("\n").split("\n")
-            nodes = ids_from_text(lines, id_type)
-        return Embedding(nodes, vectors)
-    if ids is not None:
-        return Embedding(ids, vectors)
     beside = ids_path(path)
+    if isinstance(ids, str | Path):
+        file = Path(ids)
+        if file.is_dir():
+            file = _ids_in_folder(path, file)
+        if file.suffix != ".json":
+            with errors_naming(file, "a text file of ids", "not in UTF-8"):
+                lines = file.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+                return Embedding(ids_from_text(lines, id_type, file, 1), vectors)
+        beside = file
+    elif ids is not None:
+        return Embedding(ids, vectors)
     if not beside.is_file():
         raise FileFormatError(f"{path}: the file with its ids, {beside.name}, is missing; pass ids=")
     with errors_naming(beside, "JSON", "belongs to another program: pass ids="):

@@ -4,12 +4,13 @@ import json
 import re
 import warnings
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, Literal
 
 from numpy.typing import NDArray
 
 from boostne.embedding import Embedding
-from boostne.errors import ParameterError
+from boostne.errors import FileFormatError, InputWarning, ParameterError
 from boostne.node_ids import as_ids, format_ids, parse_ids
 
 IdType = Literal["auto", "int", "str"]
@@ -58,12 +59,26 @@ def check_text_ids(embedding: Embedding, suffix: str) -> None:
         warnings.warn(
             f"these string ids look like integers ({format_ids(nodes)}), and {suffix} files do not store types: "
             'read the file with read_embedding(path, id_type="str"), or save as .npz or .parquet',
+            InputWarning,
             stacklevel=3,
         )
 
 
-def ids_from_text(texts: list[str], id_type: IdType) -> NDArray[Any]:
-    """Convert ids read from text to the given type; for "auto" see :func:`boostne.node_ids.parse_ids`."""
+def ids_from_text(texts: list[str], id_type: IdType, path: Path, first_line: int) -> NDArray[Any]:
+    """Convert ids read from text to the given type; for "auto" see :func:`boostne.node_ids.parse_ids`.
+
+    ``path`` and ``first_line``, the number of the line with the first id, are for error messages.
+    """
     if id_type == "auto":
         return parse_ids(texts)
-    return as_ids(texts if id_type == "str" else [int(text) for text in texts])
+    if id_type == "str":
+        return as_ids(texts)
+    ids = []
+    for number, text in enumerate(texts, start=first_line):
+        try:
+            ids.append(int(text))
+        except ValueError:
+            raise FileFormatError(
+                f"{path}, line {number}: the node id {text!r} is not an integer; see id_type="
+            ) from None
+    return as_ids(ids)

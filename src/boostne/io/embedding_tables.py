@@ -138,26 +138,36 @@ def read_csv(path: Path, id_type: IdType) -> Embedding:
     nodes = table.column(position)
     if levels is not None:  # written by this library
         nodes = unescape_formulas(nodes)
-    ids = ids_from_text(nodes.to_pylist(), id_type)
+    ids = ids_from_text(nodes.to_pylist(), id_type, path, 1 + int(header))
     return Embedding(ids, as_matrix(table.remove_column(position)), levels)
 
 
 def read_delimited(
     path: Path, delimiter: str, *, columns: int, id_column: int = 0, skip: int, quote: str | bool, surplus: int = 0
 ) -> "pa.Table":
-    """Read strings from the `id_column` and numbers from the others; drop `surplus` empty columns at the end."""
+    """Read strings from the `id_column` and numbers from the others; drop `surplus` columns at the end, all empty."""
     import pyarrow as pa
+    from pyarrow import compute
     from pyarrow import csv as arrow_csv
 
     names = [str(i) for i in range(columns + surplus)]
-    types = dict.fromkeys(names, pa.float32()) | {str(id_column): pa.string()}
-    return arrow_csv.read_csv(
+    types = dict.fromkeys(names[:columns], pa.float32()) | dict.fromkeys(names[columns:], pa.binary())
+    types[str(id_column)] = pa.string()
+    table = arrow_csv.read_csv(
         path,
         # Arrow's error messages contain the row only if it uses one thread.
         arrow_csv.ReadOptions(use_threads=False, column_names=names, skip_rows=skip, block_size=1 << 24),
         arrow_csv.ParseOptions(delimiter=delimiter, quote_char=quote, newlines_in_values=bool(quote)),
-        arrow_csv.ConvertOptions(column_types=types, null_values=[], include_columns=names[:columns]),
+        arrow_csv.ConvertOptions(column_types=types, null_values=[]),
     )
+    for column in table.columns[columns:]:
+        filled = compute.index(compute.equal(column, b""), False).as_py()
+        if filled >= 0:
+            raise FileFormatError(
+                f"{path}: vector {filled + 1} has more than the {columns - 1} numbers of the first vector: "
+                f"{column[filled].as_py()!r} follows"
+            )
+    return table.select(names[:columns])
 
 
 def as_matrix(table: "pa.Table") -> NDArray[Any]:

@@ -12,9 +12,9 @@ suffix       content                                                  ids       
 ============ ======================================================== ============ ============ ============
 
 Text cannot distinguish ``7`` from ``"7"``. Ids read from text are integers if all are canonical integers (``7``,
-but not ``007`` or ``7.0``), and strings otherwise, unless ``id_type`` is set; the writer warns if strings would be
-read back as integers. Word2vec text is delimited by spaces, so white space and percent signs in ids are
-percent-encoded (``New York`` is ``New%20York``); the reader decodes these sequences only. In CSV, strings that a
+but not ``007``) or whole floats (``7.0``), and strings otherwise, unless ``id_type`` is set; the writer warns if
+strings would be read back as integers. Word2vec text is delimited by spaces, so white space and percent signs in ids
+are percent-encoded (``New York`` is ``New%20York``); the reader decodes these sequences only. In CSV, strings that a
 spreadsheet would execute, or that begin with an apostrophe, get an apostrophe in front, which the reader removes if
 the header is that of this library. All files except ``.npz`` and ``.npy`` are UTF-8, which cannot encode lone
 surrogates.
@@ -114,14 +114,25 @@ def read_embedding(
         semicolon or tab; its ids are in the column ``node``, ``nodes``, ``node_id`` or ``id``, or else the first.
         A word2vec file can be without its first line.
     ids : sequence, str or Path, optional
-        For ``.npy`` only: the ids of the rows, or a text file with one id per line. By default they are read
-        from ``NAME.nodes.json``.
+        For ``.npy`` only: the ids of the rows; or a text file with one id per line; or a folder with such a file,
+        ``NAME.txt``, or with ``NAME.nodes.json``, which by default is read from beside the vectors.
     id_type : {"auto", "int", "str"}, default "auto"
         Type of the ids in text files; "auto" means integers if all ids are canonical integers.
 
     Returns
     -------
     Embedding
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from boostne import Embedding, read_embedding
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "vectors.csv")
+    ...     Embedding(["ann", "bob"], [[1, 0], [0.5, 2]]).save(path)
+    ...     print(read_embedding(path)["bob"])
+    [0.5 2. ]
     """
     path = Path(path)
     suffix = ".parquet" if path.is_dir() else known_suffix(path)

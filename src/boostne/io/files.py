@@ -1,14 +1,14 @@
 """Opening files, and the formats, options and errors shared by all readers."""
 
-import gzip
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any, Generic, NamedTuple, TypeVar, cast
+from typing import IO, Any, Generic, NamedTuple, TypeVar
 
 from boostne.errors import BoostneError, FileFormatError, GraphError, MemoryLimitError, ParameterError
+from boostne.io.compression import STDIN, is_compressed, open_binary
 from boostne.io.reading_budget import ReadingBudget
 
 _CHUNK = 1 << 22  # bytes decompressed between two checks of the budget
@@ -43,40 +43,21 @@ class FileFormat(NamedTuple, Generic[Content]):
             return self.reader(path, **arguments, **{name: options[name] for name in self.options})
 
 
-def open_binary(path: Path) -> IO[bytes]:
-    """Open a file for reading bytes; a ``.gz`` file is decompressed."""
-    if path.suffix.lower() == ".gz":
-        return cast(IO[bytes], gzip.open(path, "rb"))
-    return path.open("rb")
-
-
 def open_seekable(path: Path, budget: ReadingBudget) -> IO[bytes]:
-    """Open a file for reading bytes at any position; a ``.gz`` file is decompressed into memory."""
-    return read_into_memory(path, budget) if path.suffix.lower() == ".gz" else path.open("rb")
+    """Open a file for reading bytes at any position; compressed files and standard input are read into memory."""
+    return read_into_memory(path, budget) if is_compressed(path) or path == STDIN else path.open("rb")
 
 
 def read_into_memory(path: Path, budget: ReadingBudget) -> BytesIO:
     """Return the content of a file; raises MemoryLimitError before it exceeds the budget."""
     content = BytesIO()
-    with open_binary(path) as stream:
+    with open_binary(path, budget) as stream:
         while chunk := stream.read(_CHUNK):
             # A buffer that grows reserves an eighth more than it needs, and may be copied.
             budget.check_so_far(content.tell() // 8 + 2 * _CHUNK, f"{content.tell():,} bytes")
             content.write(chunk)
     content.seek(0)
     return content
-
-
-def format_suffix(path: Path) -> str:
-    """Return the suffix that identifies the format: in lower case and without ``.gz``.
-
-    Examples
-    --------
-    >>> format_suffix(Path("edges.CSV.gz"))
-    '.csv'
-    """
-    name = path.with_suffix("") if path.suffix.lower() == ".gz" else path
-    return name.suffix.lower()
 
 
 def file_sha256(path: Path) -> str:

@@ -10,21 +10,27 @@ from boostne.graph import Graph
 from boostne.interop import EdgeOptions, Weight, as_graph
 from boostne.io.files import open_seekable
 from boostne.io.reading_budget import ReadingBudget
+from boostne.io.reading_notes import ReadingNotes
 from boostne.node_ids import as_ids, parse_ids
 
 _CHUNK = 1 << 20
 
 
-def read_graphml(path: Path, *, weight: Weight, budget: ReadingBudget, **options: Unpack[EdgeOptions]) -> Graph:
+def read_graphml(
+    path: Path, *, weight: Weight, budget: ReadingBudget, notes: ReadingNotes, **options: Unpack[EdgeOptions]
+) -> Graph:
     """Read a GraphML file; ids become integers if all are canonical integers, as in other text formats."""
     networkx = _import_networkx()
     with open_seekable(path, budget) as stream:
         _check_xml(path, stream, budget)
         content = networkx.read_graphml(stream)
+    notes.assume(f"GraphML, {'directed' if content.is_directed() else 'undirected'}")
     return _with_ids(as_graph(content, weight=weight, **options), list(content))
 
 
-def read_gml(path: Path, *, weight: Weight, budget: ReadingBudget, **options: Unpack[EdgeOptions]) -> Graph:
+def read_gml(
+    path: Path, *, weight: Weight, budget: ReadingBudget, notes: ReadingNotes, **options: Unpack[EdgeOptions]
+) -> Graph:
     """Read a GML file; the labels of the nodes are their ids if all nodes have one."""
     networkx = _import_networkx()
     with open_seekable(path, budget) as stream:
@@ -36,6 +42,8 @@ def read_gml(path: Path, *, weight: Weight, budget: ReadingBudget, **options: Un
         content = networkx.read_gml(stream, label=None)
     labels = [label for _, label in content.nodes(data="label")]
     ids = list(content) if None in labels else labels
+    direction = "directed" if content.is_directed() else "undirected"
+    notes.assume(f"GML, {direction}; nodes by their {'ids' if None in labels else 'labels'}")
     return _with_ids(as_graph(content, weight=weight, **options), ids)
 
 

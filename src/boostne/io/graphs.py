@@ -5,12 +5,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from boostne.graph import Duplicates, Graph, SelfLoops
+from boostne.io.compression import format_suffix
 from boostne.io.edge_tables import read_edge_table
 from boostne.io.edgelist import Column, read_adjlist, read_edgelist
-from boostne.io.files import FileFormat, format_suffix
+from boostne.io.files import FileFormat, errors_naming
 from boostne.io.graphml import read_gml, read_graphml
+from boostne.io.json_graphs import read_json
 from boostne.io.matrix_files import read_mat, read_mtx, read_scipy_npz
 from boostne.io.reading_budget import ReadingBudget
+from boostne.io.reading_notes import ReadingNotes, count_of
 from boostne.validation import check_choice
 
 _EDGELIST = FileFormat(read_edgelist, ("delimiter", "comments", "header", "source", "target", "weight", "bipartite"))
@@ -24,6 +27,7 @@ _FORMATS: dict[str, FileFormat[Graph]] = {
     "parquet": FileFormat(read_edge_table, ("source", "target", "weight", "bipartite")),
     "graphml": FileFormat(read_graphml, ("weight",)),
     "gml": FileFormat(read_gml, ("weight",)),
+    "json": FileFormat(read_json, ("weight",)),
 }
 _SUFFIXES = {".pq": "parquet"} | {f".{name}": name for name in _FORMATS}
 
@@ -50,14 +54,16 @@ def read_graph(
     Parameters
     ----------
     path
-        The file; it is decompressed if its name ends in ``.gz``.
+        The file; it is decompressed if its name ends in ``.gz``, ``.bz2``, ``.xz``, ``.zst`` or ``.zip`` (an archive
+        of one file). ``"-"`` is the standard input.
     format
         ``"edgelist"`` (or ``"csv"``): one edge per line, ``u v`` or ``u v weight``, or a table with named
         columns; ``"adjlist"``: ``u v1 v2 …``; ``"mtx"``, ``"mat"``, ``"npz"`` (SciPy's): adjacency matrices,
-        whose rows are nodes 0, 1, …; ``"parquet"``: a table; ``"graphml"``, ``"gml"``. By default the suffix
-        determines the format; unknown suffixes mean an edge list.
+        whose rows are nodes 0, 1, …; ``"parquet"``: a table; ``"graphml"``, ``"gml"``; ``"json"``: node-link
+        data, as of networkx and d3, or a list of edges. By default the suffix determines the format; unknown suffixes
+        mean an edge list.
     directed
-        By default matrices are undirected if symmetric, GraphML and GML files have a direction, and edge lists
+        By default matrices are undirected if symmetric, GraphML, GML and JSON files declare it, and edge lists
         and tables are undirected. False raises an error for a directed file.
     delimiter
         Separator of fields; a space stands for any run of spaces and tabs. By default tab, semicolon, comma or
@@ -66,7 +72,8 @@ def read_graph(
         Lines that begin with one of these characters are comments. By default ``"#%"``; ``""`` means no
         comments.
     header
-        Whether the first line contains column names. Detected by default.
+        Whether the first line contains column names. Detected by default; if the first line of a file with text ids
+        may be either, that is an error.
     source, target, weight
         Columns by name or by position, starting at 0. By default ``source, target``, ``src, dst``, ``from, to``,
         ``u, v`` or the first two, and ``weight`` or the third of three. ``weight=False`` ignores weights.
@@ -77,7 +84,7 @@ def read_graph(
         ``"once"`` keeps an edge that is listed several times (for an undirected graph, in either direction) once,
         with its largest weight; ``"sum"`` adds the weights.
     self_loops
-        ``"drop"`` removes self-loops, but not their nodes, and logs their number; ``"keep"`` keeps them.
+        ``"drop"`` removes self-loops, but not their nodes, and warns of it; ``"keep"`` keeps them.
     bipartite
         For edge lists and tables: the sources are one side of a bipartite graph and the targets the other; an id in
         both columns is an error. See :class:`~boostne.Graph`.
@@ -87,7 +94,14 @@ def read_graph(
     Returns
     -------
     Graph
-        Ids are integers if all are canonical integers (``7``, but not ``007``), and strings otherwise.
+        Ids are integers if all are canonical integers (``7``, but not ``007``) or whole floats (``7.0``), and strings
+        otherwise.
+
+    Warns
+    -----
+    InputWarning
+        One line on how the file was read, if a part of it was left out. Otherwise the line is a record of the logger
+        ``"boostne.io"``, of level INFO.
 
     Raises
     ------
@@ -107,8 +121,10 @@ def read_graph(
     Graph(3 nodes, 2 edges, undirected, weighted)
     """
     path = Path(path)
-    name = format or _SUFFIXES.get(format_suffix(path), "edgelist")
+    with errors_naming(path, "a compressed file"):
+        name = format or _SUFFIXES.get(format_suffix(path), "edgelist")
     check_choice("format", name, _FORMATS)
+    check_choice("self_loops", self_loops, ("drop", "keep"))
     options = {
         "delimiter": delimiter,
         "comments": comments,
@@ -119,12 +135,20 @@ def read_graph(
         "variable": variable,
         "bipartite": bipartite or None,
     }
-    return _FORMATS[name].read(
+    notes = ReadingNotes(path)
+    graph = _FORMATS[name].read(
         path,
         name,
         options,
         directed=directed,
         duplicates=duplicates,
-        self_loops=self_loops,
+        self_loops="keep",
         budget=ReadingBudget(path, memory_limit),
+        notes=notes,
     )
+    if self_loops == "drop" and graph.n_self_loops:
+        notes.doubt(f"dropped {count_of(graph.n_self_loops, 'self-loop')}; self_loops='keep' keeps them")
+        graph = graph.without_self_loops()
+    notes.assume(f"{count_of(graph.n_nodes, 'node')}, {count_of(graph.n_edges, 'edge')}")
+    notes.publish()
+    return graph

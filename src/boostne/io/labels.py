@@ -1,6 +1,5 @@
 """Reading labels: one node and its labels per line, one label and its nodes per line, or an indicator matrix."""
 
-from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -8,16 +7,17 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from boostne.errors import FileFormatError
-from boostne.io.delimited_text import PYTHON_BLOCK, TextBlock, has_header, read_text
-from boostne.io.files import FileFormat, format_suffix
+from boostne.io.compression import format_suffix
+from boostne.io.delimited_text import PYTHON_BLOCK, read_text
+from boostne.io.files import FileFormat, errors_naming
+from boostne.io.label_lines import Column, read_lines
 from boostne.io.mat_files import open_mat
 from boostne.io.reading_budget import ReadingBudget
+from boostne.io.reading_notes import ReadingNotes, count_of
 from boostne.io.text_ids import TextIdColumns
 from boostne.labels import Labels, as_labels
 from boostne.validation import check_choice
 
-_PAIR = 2
 _EXACT = 1 << 53  # doubles represent all integers up to here
 
 
@@ -28,6 +28,9 @@ def read_labels(
     delimiter: str | None = None,
     comments: str | None = None,
     header: bool | None = None,
+    node: Column | None = None,
+    label: Column | None = None,
+    multilabel: bool | None = None,
     variable: str | None = None,
     memory_limit: Any = None,
 ) -> Labels:
@@ -36,16 +39,25 @@ def read_labels(
     Parameters
     ----------
     path
-        The file; it is decompressed if its name ends in ``.gz``.
+        The file; compressed files and ``"-"`` as for :func:`~boostne.io.read_graph`.
     format
         ``"lines"``: a node and its labels, ``node label`` (a node may occur on several lines) or
-        ``node l1 l2 …``; ``"communities"``: line ``j`` lists the nodes with label ``j``, starting at 0 and not
+        ``node l1 l2 …``, or a table
+        with one column of each; ``"communities"``: line ``j`` lists the nodes with label ``j``, starting at 0 and not
         counting empty lines and comments; ``"mat"``: an indicator matrix, or a vector of labels, whose rows are
         nodes 0, 1, … By default determined by the suffix: ``.cmty``, ``.mat``, or else lines.
     delimiter, comments
         As for :func:`~boostne.io.read_graph`.
     header
-        For lines with two columns: whether the first line contains column names. Detected by default.
+        For lines with a constant number of columns: whether the first line contains column names. Detected by default.
+    node, label
+        Columns of a table by name or by position, starting at 0. By default ``node``, ``node_id``, ``id``, ``vertex``,
+        ``name`` or the first, and ``label``, ``class``, ``category``, ``community``, ``group``, ``target`` or
+        the second of two; others are ignored.
+    multilabel
+        Whether further columns are further labels. By default they are if that is unambiguous; if a file such as
+        ``1 machine learning`` can be read in several ways, that is an error. With False, the rest of a line that is
+        delimited by spaces is one label.
     variable
         The variable of a MATLAB file; by default ``group``.
     memory_limit
@@ -55,7 +67,13 @@ def read_labels(
     -------
     Labels
         Node ids and labels have the types that :func:`~boostne.io.read_graph` gives to ids: integers if all are
-        canonical integers, and strings otherwise.
+        canonical integers or whole floats, and strings otherwise.
+
+    Warns
+    -----
+    InputWarning
+        One line on how the file was read, if it could be read otherwise. Without doubt, the line is a record of the
+        logger ``"boostne.io"``, of level INFO.
 
     Examples
     --------
@@ -67,48 +85,38 @@ def read_labels(
     ('blue', 'red')
     """
     path = Path(path)
-    name = format or {".cmty": "communities", ".mat": "mat"}.get(format_suffix(path), "lines")
+    with errors_naming(path, "a compressed file"):
+        suffix = format_suffix(path)
+    name = format or {".cmty": "communities", ".mat": "mat"}.get(suffix, "lines")
     check_choice("format", name, _FORMATS)
-    options = {"delimiter": delimiter, "comments": comments, "header": header, "variable": variable}
-    return _FORMATS[name].read(path, name, options, budget=ReadingBudget(path, memory_limit))
+    options = {
+        "delimiter": delimiter,
+        "comments": comments,
+        "header": header,
+        "node": node,
+        "label": label,
+        "multilabel": multilabel,
+        "variable": variable,
+    }
+    notes = ReadingNotes(path)
+    labels = _FORMATS[name].read(path, name, options, budget=ReadingBudget(path, memory_limit), notes=notes)
+    per_node = np.diff(labels.matrix.indptr)
+    most = int(per_node.max(initial=0))
+    notes.assume(
+        f"{count_of(labels.n_nodes, 'node')}, {count_of(len(labels.classes), 'label')}, "
+        f"{'one' if most == 1 else f'up to {most:,}'} per node"
+    )
+    notes.publish()
+    return labels
 
 
-def _read_lines(
-    path: Path, *, delimiter: str | None, comments: str | None, header: bool | None, budget: ReadingBudget
+def _read_communities(
+    path: Path, *, delimiter: str | None, comments: str | None, budget: ReadingBudget, notes: ReadingNotes
 ) -> Labels:
-    text = read_text(path, delimiter, comments, budget, PYTHON_BLOCK)
-    sample = [row for _, row in text.sample_rows()]
-    if header is None:
-        header = all(len(row) == _PAIR for row in sample) and has_header(sample)
-    nodes, labels, counts = TextIdColumns(1), TextIdColumns(1), [np.zeros(0, dtype=np.int64)]
-    for block in text.blocks():
-        rows = [_checked_fields(number, row, block) for number, row in islice(block.rows(), int(header), None)]
-        header = False
-        nodes.add([row[0] for row in rows])
-        labels.add([label for row in rows for label in row[1:]])
-        counts.append(np.array([len(row) - 1 for row in rows], dtype=np.int64))
-        budget.check_labels(sum(map(len, counts)))
-    per_line = np.concatenate(counts)
-    if not per_line.any():
-        raise FileFormatError(
-            f"{path}: no labels: each line has one column; see delimiter=, or format='communities', "
-            "which reads the nodes of one label per line"
-        )
-    ids, (positions,) = nodes.encode(budget)
-    classes, (columns,) = labels.encode(budget)
-    return Labels.from_indices(ids, classes, np.repeat(positions, per_line), columns)
-
-
-def _checked_fields(number: int, row: list[str], block: TextBlock) -> list[str]:
-    if not row[0]:
-        raise block.error(number, "an empty node id: fill it in or remove the line")
-    # "node," in a table is a node without labels.
-    return [row[0], *filter(None, row[1:])]
-
-
-def _read_communities(path: Path, *, delimiter: str | None, comments: str | None, budget: ReadingBudget) -> Labels:
     nodes, counts = TextIdColumns(1), [np.zeros(0, dtype=np.int64)]
-    for block in read_text(path, delimiter, comments, budget, PYTHON_BLOCK).blocks():
+    text = read_text(path, delimiter, comments, budget, PYTHON_BLOCK)
+    notes.assume(f"{text.describe()}; line j lists the nodes of label j")
+    for block in text.blocks():
         rows = [[node for node in row if node] for _, row in block.rows()]
         nodes.add([node for row in rows for node in row])
         counts.append(np.array([len(row) for row in rows], dtype=np.int64))
@@ -118,9 +126,10 @@ def _read_communities(path: Path, *, delimiter: str | None, comments: str | None
     return Labels.from_indices(ids, np.arange(len(sizes)), members, np.repeat(np.arange(len(sizes)), sizes))
 
 
-def _read_mat(path: Path, *, variable: str | None, budget: ReadingBudget) -> Labels:
+def _read_mat(path: Path, *, variable: str | None, budget: ReadingBudget, notes: ReadingNotes) -> Labels:
     with open_mat(path, budget) as file:
         matrix: Any = file.load(variable, "group" if "group" in file.variables else None)
+    notes.assume(f"variable {variable or 'group'!r}; rows are nodes 0, 1, …")
     if not sparse.issparse(matrix) and 1 in matrix.shape:
         return as_labels(_integers_if_whole(matrix.ravel()))
     return as_labels(matrix)
@@ -133,7 +142,7 @@ def _integers_if_whole(vector: Any) -> Any:
 
 
 _FORMATS = {
-    "lines": FileFormat(_read_lines, ("delimiter", "comments", "header")),
+    "lines": FileFormat(read_lines, ("delimiter", "comments", "header", "node", "label", "multilabel")),
     "communities": FileFormat(_read_communities, ("delimiter", "comments")),
     "mat": FileFormat(_read_mat, ("variable",)),
 }

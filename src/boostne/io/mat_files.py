@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from boostne.errors import BoostneError, FileFormatError, ParameterError
-from boostne.io.files import open_binary
+from boostne.io.compression import STDIN, is_compressed, open_binary
 from boostne.io.reading_budget import ReadingBudget
 
 _HDF5 = 2  # major version of MATLAB 7.3 files
@@ -95,7 +95,9 @@ class MatFile:
 @contextmanager
 def open_mat(path: Path, budget: ReadingBudget) -> Iterator[MatFile]:
     """Open a MATLAB file; the process that parses it is stopped at the end."""
-    _check_version(path)
+    if path == STDIN or (is_compressed(path) and path.suffix.lower() != ".gz"):
+        raise FileFormatError(f"{path}: MATLAB files are read from disk, as they are or as .gz: decompress it first")
+    _check_version(path, budget)
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # its threads take address space
     with TemporaryDirectory() as folder, (Path(folder) / "errors").open("w") as errors:
         process = subprocess.Popen(  # noqa: S603 (a script of this package)
@@ -113,11 +115,11 @@ def open_mat(path: Path, budget: ReadingBudget) -> Iterator[MatFile]:
                 process.kill()
 
 
-def _check_version(path: Path) -> None:
+def _check_version(path: Path, budget: ReadingBudget) -> None:
     """Raise an error for files that are no MATLAB files, without starting a process."""
     from scipy.io.matlab import matfile_version
 
-    with open_binary(path) as stream:
+    with open_binary(path, budget) as stream:
         version, _ = matfile_version(stream)
     if version == _HDF5:
         raise FileFormatError(f"{path}: MATLAB 7.3 files (HDF5) are not supported: save it with save(…, '-v7')")

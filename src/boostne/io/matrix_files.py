@@ -2,7 +2,7 @@
 
 from io import BytesIO
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from boostne.errors import FileFormatError
 from boostne.graph import Graph
@@ -11,6 +11,7 @@ from boostne.io.delimited_text import check_is_text
 from boostne.io.files import read_into_memory
 from boostne.io.mat_files import MatFile, open_mat
 from boostne.io.reading_budget import ReadingBudget
+from boostne.io.reading_notes import ReadingNotes
 from boostne.io.sparse_npz import read_sparse_npz
 
 _GRAPH_VARIABLES = ("network", "A", "adj", "adjacency", "graph", "W")
@@ -18,7 +19,7 @@ _PARSED_ENTRY = 16  # bytes of an entry in SciPy's matrix
 _SHORTEST_ENTRY = {"coordinate": 4, "array": 2}  # bytes
 
 
-def read_mtx(path: Path, *, budget: ReadingBudget, **options: Unpack[EdgeOptions]) -> Graph:
+def read_mtx(path: Path, *, budget: ReadingBudget, notes: ReadingNotes, **options: Unpack[EdgeOptions]) -> Graph:
     """Read a Matrix Market file."""
     from scipy.io import mminfo, mmread
 
@@ -42,19 +43,30 @@ def read_mtx(path: Path, *, budget: ReadingBudget, **options: Unpack[EdgeOptions
     budget.check_matrix(rows, n_stored, working=_PARSED_ENTRY * n_stored)
     matrix = mmread(BytesIO(raw))
     del raw
-    return as_graph(matrix, **options)
+    return _as_graph(matrix, notes, "a Matrix Market file", options)
 
 
-def read_scipy_npz(path: Path, *, budget: ReadingBudget, **options: Unpack[EdgeOptions]) -> Graph:
+def read_scipy_npz(path: Path, *, budget: ReadingBudget, notes: ReadingNotes, **options: Unpack[EdgeOptions]) -> Graph:
     """Read a sparse matrix written by ``scipy.sparse.save_npz``."""
-    return as_graph(read_sparse_npz(path, budget), **options)
+    return _as_graph(read_sparse_npz(path, budget), notes, "a SciPy matrix", options)
 
 
-def read_mat(path: Path, *, variable: str | None, budget: ReadingBudget, **options: Unpack[EdgeOptions]) -> Graph:
+def read_mat(
+    path: Path, *, variable: str | None, budget: ReadingBudget, notes: ReadingNotes, **options: Unpack[EdgeOptions]
+) -> Graph:
     """Read a graph from a variable of a MATLAB file."""
     with open_mat(path, budget) as file:
-        matrix = file.load(variable, _graph_variable(file))
-    return as_graph(matrix, **options)
+        chosen = variable or _graph_variable(file)
+        matrix = file.load(variable, chosen)
+    return _as_graph(matrix, notes, f"variable {chosen!r}", options)
+
+
+def _as_graph(matrix: Any, notes: ReadingNotes, content: str, options: EdgeOptions) -> Graph:
+    graph = as_graph(matrix, **options)
+    shape = "not symmetric, so directed" if graph.directed else "symmetric, so undirected"
+    known = "directed" if graph.directed else "undirected"
+    notes.assume(f"{content}, {shape if options['directed'] is None else known}; rows are nodes 0, 1, …")
+    return graph
 
 
 def _graph_variable(file: MatFile) -> str | None:

@@ -24,6 +24,7 @@ _TEXT_ID_CHARACTER = 12  # twice in a fixed-width array, and its bytes
 _TABLE_EDGE = 220  # as _LINE, with columns of 64-bit integers
 _XML_ELEMENT = 1500  # in an element tree, and as a node or an edge of networkx
 _GML_RECORD = 950
+_JSON_BYTE = 30  # of empty lists and objects, the densest content
 _MATRIX_ENTRY = 50  # copies, a transpose and the checks of an adjacency matrix
 _MATRIX_ROW = 40
 _REMEDY = "Raise the limit, or read the file on a machine with more memory."
@@ -101,6 +102,10 @@ class ReadingBudget:
     def check_gml(self, n_records: int, n_bytes: int) -> None:
         """Raise MemoryLimitError unless networkx can read a GML file with these records."""
         self.check_so_far(n_records * _GML_RECORD + 4 * n_bytes, f"{n_records:,} GML records")
+
+    def check_json(self, n_bytes: int) -> None:
+        """Raise MemoryLimitError unless a JSON file of this size can be parsed."""
+        self.check(n_bytes * _JSON_BYTE, f"{n_bytes:,} bytes of JSON")
 
     def check_labels(self, n_labels: int) -> None:
         """Raise MemoryLimitError unless labels can be built from pairs of a node and a label."""

@@ -59,6 +59,10 @@ class TextIdColumns:
             self._encode_group()
         return any(pc.min(pc.binary_length(pc.utf8_trim_whitespace(text))).as_py() == 0 for text in texts)
 
+    def has_whole_floats(self, ids: NDArray[Any]) -> bool:
+        """Return whether the encoded ids are integers although some were written as floats, such as ``1.0``."""
+        return ids.dtype.kind == "i" and not self._all_integers
+
     def _encode_group(self) -> None:
         import pyarrow as pa
 

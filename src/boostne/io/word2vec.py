@@ -67,7 +67,7 @@ def read_word2vec(path: Path, id_type: IdType) -> Embedding:
         raise FileFormatError(
             f"{path}: the node id of vector {ids.index('') + 1} is empty: its line begins with the delimiter"
         )
-    return Embedding(ids_from_text(ids, id_type), as_matrix(table.remove_column(0)))
+    return Embedding(ids_from_text(ids, id_type, path, 1 + int(header is not None)), as_matrix(table.remove_column(0)))
 
 
 def _escape(node: str) -> str:

@@ -8,7 +8,7 @@ import os
 import warnings
 
 from boostne.address_space import affordable_threads
-from boostne.errors import ParameterError
+from boostne.errors import ParameterError, PerformanceWarning
 from boostne.kernels.contract import Kernels
 from boostne.validation import check_integer
 
@@ -55,6 +55,7 @@ def get_kernels(name: str | None = None, threads: int | None = None) -> Kernels:
             "boostne was installed without its compiled kernels and falls back to NumPy: results are the same up to "
             "rounding, but 5 to 20 times slower, and much slower for LINE, DeepWalk and Node2Vec. To fix this, "
             "reinstall boostne on a machine with a C++ compiler.",
+            PerformanceWarning,
             stacklevel=2,
         )
         return ReferenceKernels()

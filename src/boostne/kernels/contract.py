@@ -63,15 +63,18 @@ class Kernels(ABC):
         """Run ``inner`` HALS sweeps of each row of U in place, given V: :meth:`sweep` without ``R^T U``."""
 
     @abstractmethod
-    def hals(self, V: Array, C: Array, gram_u: DoubleArray, *, inner: int) -> tuple[DoubleArray, float]:
+    def hals(
+        self, V: Array, C: Array, gram_u: DoubleArray, *, inner: int, cuts: NDArray[np.int64] | None = None
+    ) -> tuple[DoubleArray, DoubleArray]:
         """Run ``inner`` HALS sweeps on V in place, given ``C = R^T U`` and ``U^T U``.
 
-        Returns ``V^T V`` and ``<C, V>``.
+        Returns ``V^T V`` and ``<C, V>`` of each chunk of rows, to be added in order. ``cuts`` are the boundaries of the
+        chunks, by default :func:`boostne.kernels.layout.row_chunks`; those of part of V may begin within the whole.
         """
 
     @abstractmethod
-    def extrapolate(self, V: Array, W: Array, step: float) -> DoubleArray:
-        """Replace W by ``max(V + step (V - W), 0)`` and return ``W^T W``."""
+    def extrapolate(self, V: Array, W: Array, step: float, cuts: NDArray[np.int64] | None = None) -> DoubleArray:
+        """Replace W by ``max(V + step (V - W), 0)`` and return ``W^T W`` of each chunk of rows; see :meth:`hals`."""
 
     @abstractmethod
     def deflate(self, R: Residual, U: Array, V: Array) -> DoubleArray:

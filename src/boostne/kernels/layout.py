@@ -15,6 +15,10 @@ MAX_CHUNKS = 64  # per graph: each push call first scans all nodes
 MIN_CHUNK_ROWS = 64
 MAX_CHUNK_ROWS = 1 << 14
 
+# Rows of V are updated in chunks, and sums over rows are sums over chunks.
+UPDATE_CHUNK_ROWS = 256
+MAX_UPDATE_CHUNKS = 64
+
 
 def tile_width(dtype: Any) -> int:
     """Return the number of values in a cache line: ``kTile`` in row_kernels.h."""
@@ -35,14 +39,28 @@ def aligned_empty(shape: tuple[int, int], dtype: Any) -> NDArray[Any]:
     return array
 
 
+def padded_width(components: int) -> int:
+    """Return the width of a factor that is padded to whole vector registers."""
+    return round_up(components, NARROW_WIDTH if components <= NARROW_WIDTH else WIDE_WIDTH)
+
+
 def padded_factor(factor: NDArray[Any]) -> NDArray[Any]:
     """Return an aligned copy of a factor, padded with zero columns to whole vector registers."""
     rows, components = factor.shape
-    width = round_up(components, NARROW_WIDTH if components <= NARROW_WIDTH else WIDE_WIDTH)
-    copy = aligned_empty((rows, width), factor.dtype)
+    copy = aligned_empty((rows, padded_width(components)), factor.dtype)
     copy[:, :components] = factor
     copy[:, components:] = 0
     return copy
+
+
+def row_chunks(n_rows: int, at_least: int = 1) -> NDArray[np.int64]:
+    """Return the boundaries of the chunks in which rows of V are updated.
+
+    They depend on the number of rows only, so that sums over chunks do not depend on the number of threads;
+    ``at_least`` is for clusters with more workers than there are chunks.
+    """
+    count = max(1, min(max(MAX_UPDATE_CHUNKS, at_least), n_rows // UPDATE_CHUNK_ROWS))
+    return np.arange(count + 1, dtype=np.int64) * n_rows // count
 
 
 def chunk_columns(n: int, dtype: np.dtype[Any], threads: int) -> int:

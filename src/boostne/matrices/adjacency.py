@@ -15,7 +15,15 @@ HEADROOM = 2.0**24  # what inverse degrees may be multiplied by, such as the num
 
 
 class AdjacencyMatrix(SparseMatrix):
-    """``X = A``: the weights of the edges."""
+    """``X = A``: the weights of the edges.
+
+    Examples
+    --------
+    >>> from boostne import AdjacencyMatrix, as_graph
+    >>> AdjacencyMatrix().build(as_graph([("a", "b", 2.0)])).toarray()
+    array([[0., 2.],
+           [2., 0.]])
+    """
 
     directed = True
 
@@ -24,7 +32,15 @@ class AdjacencyMatrix(SparseMatrix):
 
 
 class NormalizedAdjacencyMatrix(SparseMatrix):
-    """``X = D^-1/2 A D^-1/2``."""
+    """``X = D^-1/2 A D^-1/2``.
+
+    Examples
+    --------
+    >>> from boostne import NormalizedAdjacencyMatrix, as_graph
+    >>> NormalizedAdjacencyMatrix().build(as_graph([("a", "b", 2.0)])).toarray()
+    array([[0., 1.],
+           [1., 0.]])
+    """
 
     scale_invariant = True
 

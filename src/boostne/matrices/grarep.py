@@ -32,6 +32,12 @@ class GraRepMatrix(ConnectivityMatrix):
         T, the number of steps.
     negative : float, default=1.0
         b; larger values keep fewer entries.
+
+    Examples
+    --------
+    >>> from boostne import BoostNE, GraRepMatrix, load_dataset
+    >>> BoostNE(8, levels=2, connectivity=GraRepMatrix(window=3)).fit(load_dataset("karate").graph).embedding_
+    Embedding(34 nodes, 8 dimensions, levels [4, 4], float32)
     """
 
     scale_invariant = True

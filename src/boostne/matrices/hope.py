@@ -44,7 +44,16 @@ SPARSER = "Use connectivity='adamic-adar', which is sparse, or the method HOPE, 
 
 
 class CommonNeighborsMatrix(SparseMatrix):
-    """``X = A A``: the number of common neighbors, weighted by both edges."""
+    """``X = A A``: the number of common neighbors, weighted by both edges.
+
+    Examples
+    --------
+    >>> from boostne import CommonNeighborsMatrix, as_graph
+    >>> CommonNeighborsMatrix().build(as_graph([("a", "b"), ("b", "c")])).toarray()
+    array([[1., 0., 1.],
+           [0., 2., 0.],
+           [1., 0., 1.]])
+    """
 
     directed = True
 
@@ -57,6 +66,14 @@ class AdamicAdarMatrix(SparseMatrix):
     """``X = A W A`` with ``W_tt = 1 / Σ_j (A_tj + A_jt)``: common neighbors, those of high degree counting less.
 
     This is HOPE's form. Adamic and Adar divide by the logarithm of the degree.
+
+    Examples
+    --------
+    >>> from boostne import AdamicAdarMatrix, as_graph
+    >>> AdamicAdarMatrix().build(as_graph([("a", "b"), ("b", "c")])).toarray()
+    array([[0.25, 0.  , 0.25],
+           [0.  , 1.  , 0.  ],
+           [0.25, 0.  , 0.25]])
     """
 
     directed = True
@@ -92,6 +109,12 @@ class KatzMatrix(OperatorMatrix):
     ----------
     beta : float, optional
         β, below the inverse of the spectral radius of A; by default ``1 / (2 ||A||_2)``.
+
+    Examples
+    --------
+    >>> from boostne import BoostNE, KatzMatrix, load_dataset
+    >>> BoostNE(8, levels=2, connectivity=KatzMatrix(beta=0.05)).fit(load_dataset("karate").graph).embedding_
+    Embedding(34 nodes, 8 dimensions, levels [4, 4], float32)
     """
 
     def __init__(self, *, beta: float | None = None) -> None:
@@ -113,6 +136,12 @@ class PageRankMatrix(OperatorMatrix):
     ----------
     alpha : float, default=0.5
         α, between 0 and 1: the probability that a walk continues.
+
+    Examples
+    --------
+    >>> from boostne import BoostNE, PageRankMatrix, load_dataset
+    >>> BoostNE(8, levels=2, connectivity=PageRankMatrix(alpha=0.85)).fit(load_dataset("karate").graph).embedding_
+    Embedding(34 nodes, 8 dimensions, levels [4, 4], float32)
     """
 
     scale_invariant = True

@@ -16,6 +16,14 @@ class LINEMatrix(SparseMatrix):
     ----------
     negative : float, default=1.0
         b, the number of negative samples; larger values keep fewer entries.
+
+    Examples
+    --------
+    >>> from boostne import LINEMatrix, as_graph
+    >>> LINEMatrix().build(as_graph([("a", "b"), ("b", "c")])).toarray().round(2)
+    array([[0.  , 0.69, 0.  ],
+           [0.69, 0.  , 0.69],
+           [0.  , 0.69, 0.  ]])
     """
 
     scale_invariant = True

@@ -54,6 +54,13 @@ class Node2VecMatrix(ConnectivityMatrix):
         T, the longest random walk.
     negative : float, default=1.0
         b, the number of negative samples; larger values keep fewer entries.
+
+    Examples
+    --------
+    >>> from boostne import BoostNE, Node2VecMatrix, load_dataset
+    >>> matrix = Node2VecMatrix(p=0.5, q=2, window=3)
+    >>> BoostNE(8, levels=2, connectivity=matrix).fit(load_dataset("karate").graph).embedding_
+    Embedding(34 nodes, 8 dimensions, levels [4, 4], float32)
     """
 
     scale_invariant = True

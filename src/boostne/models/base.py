@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_array, check_non_negative
 
 from boostne.edges import check_sparse
 from boostne.embedding import Embedding
-from boostne.errors import GraphError, ParameterError
+from boostne.errors import GraphError, InputWarning, ParameterError
 from boostne.graph import Graph
 from boostne.interop import as_graph
 from boostne.matrices.base import matrix_sha256
@@ -153,7 +153,9 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
         graph = self._as_graph(X)
         if len(graph.isolated):
             warnings.warn(
-                f"{len(graph.isolated)} of {graph.n_nodes} nodes have no edges; their vectors are zero", stacklevel=3
+                f"{len(graph.isolated)} of {graph.n_nodes} nodes have no edges; their vectors are zero",
+                InputWarning,
+                stacklevel=3,
             )
         return graph
 

@@ -28,7 +28,7 @@ from boostne.vector_lengths import rescale_in_place, scale_in_place
 LOCAL_ENGINES = ("local", "cuda", "auto")
 # What "auto" stands for: the length of the vectors, and the weight of the neighbors by the form of X.
 VECTOR_LENGTH = 2.5
-NEIGHBOR_WEIGHTS = {"exact": 0.6, "spectral": 0.6, "push": 0.8}
+NEIGHBOR_WEIGHTS = {"exact": 0.6, "spectral": 0.6, "push": 0.9}
 DIRECTED_NEIGHBOR_WEIGHT = 0.8
 # From section V.A of the paper; the number of eigenpairs is from NetMF's code.
 PAPER_MATRIX = DeepWalkMatrix(window=10, negative=1.0, approximation="spectral", eigenpairs=256)
@@ -36,6 +36,12 @@ PAPER_MATRIX = DeepWalkMatrix(window=10, negative=1.0, approximation="spectral",
 
 class BoostNE(InductiveEmbedder):
     """Multi-level network embedding with boosted low-rank matrix approximation.
+
+    ``BoostNE(64, levels=4).fit(graph).embedding_`` has a vector of 64 numbers for each node: four levels of 16, from
+    coarse to fine. The graph is a :class:`~boostne.Graph`, a networkx graph, a matrix, a table or a list of edges, or
+    ``boostne.read_graph(path)``. Usually only ``dimensions``, ``levels`` and ``random_state`` are worth setting;
+    :func:`~boostne.tune` searches for the others, :meth:`transform` embeds new nodes, :meth:`update` follows a changed
+    graph, and :meth:`save` stores the model.
 
     With X a connectivity matrix, by default DeepWalk's, and ``R_1 = X``, level i solves
 
@@ -65,7 +71,7 @@ class BoostNE(InductiveEmbedder):
     propagation : float or "auto", default="auto"
         Weight w of the neighbors, from 0 to 1, when the vector of each node is averaged with those of its neighbors at
         the end; see :func:`boostne.propagate`. With the form "push" of X, which lacks entries for distant nodes, this
-        is done twice. 0 leaves the vectors as they are; "auto" is 0.8 for "push" and 0.6 for other forms. In a
+        is done four times. 0 leaves the vectors as they are; "auto" is 0.9 for "push" and 0.6 for other forms. In a
         directed graph, source vectors are averaged with the target vectors of the nodes that their edges lead to, and
         target vectors with the source vectors of those that they come from, six times; "auto" is 0.8.
     vector_length : float or "auto", default="auto"
@@ -108,7 +114,8 @@ class BoostNE(InductiveEmbedder):
     known_ : csr_array of bool
         Only for a bipartite graph: where its edges are, the first side in rows and the second in columns.
     context_ : ndarray of shape (n, d)
-        ``[V_1^T … V_k^T]``: the vectors of nodes as context, while ``embedding_`` has them as centers.
+        ``[V_1^T … V_k^T]``: the vectors of nodes as context, while ``embedding_`` has them as centers. Of graphs with
+        about 500,000 nodes or more, both are memory-mapped from temporary files.
     settings_ : dict
         The setting of this fit: the matrix and, if it has them, its window and approximation, ``propagation``, and
         ``vector_length``.
@@ -132,11 +139,11 @@ class BoostNE(InductiveEmbedder):
 
     Notes
     -----
-    **Differences from the paper.** The paper leaves the solver open ("coordinate descent, projected
-    gradient"); here it is HALS with extrapolation and a random start. Columns of U and V are scaled to equal
-    norms, which the paper does not mention but which affects a regularized classifier. X averages the powers 1 to T of
-    S, as in NetMF; in the paper the sum lacks its upper limit. In the spectral form each
-    connected component is solved separately.
+    **Differences from the paper.** The paper leaves the solver open ("coordinate descent, projected gradient"); here
+    it is HALS with extrapolation and a random start, or one from communities if X is pruned (see docs/method.md).
+    Columns of U and V are scaled to equal norms, which the paper does not mention but which affects a regularized
+    classifier. X averages the powers 1 to T of S, as in NetMF; in the paper the sum lacks its upper limit. In the
+    spectral form each connected component is solved separately.
 
     References
     ----------
@@ -308,10 +315,13 @@ class BoostNE(InductiveEmbedder):
 
     def _as_embedding(self, graph: Graph, vectors: NDArray[Any], levels: NDArray[np.int64]) -> Embedding:
         """Return the vectors; those of a directed or bipartite graph are refined, and have target vectors."""
-        self.__dict__.pop("known_", None)  # of an earlier fit
+        for name in ("known_", "centers_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        self.target_scales_ = None
         if not graph.directed and graph.sides is None:
             return super()._as_embedding(graph, vectors, levels)
         targets, weight, length = self.context_.copy(), self.settings_["propagation"], self.settings_["vector_length"]
+        self.centers_ = vectors.copy()
         sources_at, targets_at = graph.nodes, graph.nodes
         if graph.sides is not None:
             sources_at, targets_at = graph.nodes[graph.sides], graph.nodes[~graph.sides]
@@ -320,9 +330,7 @@ class BoostNE(InductiveEmbedder):
                 bipartite.propagate_sides(graph, graph.sides, vectors, targets, weight, self.threads)
         elif weight:
             propagate_directed(graph, vectors, targets, weight, self.threads)
-        if length:
-            scale_in_place(vectors, length)
-            scale_in_place(targets, length)
+        self.target_scales_ = [scale_in_place(one, length) if length else 1.0 for one in (vectors, targets)]
         return Embedding(sources_at, vectors, levels, targets=Embedding(targets_at, targets, levels))
 
     def _check_parameters(self, graph: Graph) -> ConnectivityMatrix:

@@ -1,6 +1,6 @@
 """What BoostNE and NetMF share: a connectivity matrix, planned, loaded into an engine and factorized in levels."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,14 +10,24 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from boostne.address_space import affordable_threads
-from boostne.budget import Estimate, Workload, share_done
+from boostne.budget import ON_DISK_BYTES, ON_DISK_COPIES, Estimate, Workload, share_done
 from boostne.errors import ParameterError
-from boostne.factorization.boosting import InitialV, Level, LevelSettings, PassCallback, boost, random_start
+from boostne.factorization.boosting import (
+    InitialV,
+    Level,
+    LevelSettings,
+    PassCallback,
+    are_enough,
+    boost,
+    community_start,
+    random_start,
+)
 from boostne.factorization.checkpoint import Checkpoint, CheckpointFolder
 from boostne.factorization.engine import Engine
 from boostne.factorization.estimate import estimate
 from boostne.factorization.job import Job, loaded_engine
 from boostne.factorization.ordering import ReorderedGraph, by_side, reorder
+from boostne.factorization.stored_factors import has_space_on_disk, stored_factor
 from boostne.graph import Graph
 from boostne.kernels import available_threads
 from boostne.matrices import ConnectivityMatrix, MatrixForm, as_connectivity
@@ -91,36 +101,41 @@ class FactorizationEmbedder(NodeEmbedder):
         checkpoint = self._open_checkpoint(graph, seed)
         reordered = self._reorder(graph, matrix, progress)
         job = self._job(reordered, matrix, seed, checkpoint, progress)
-        recall = lambda level: self._recall(reordered, level)  # noqa: E731
+        U, V = (stored_factor(n, job.work) for n in job.work.shape)
+        orders = reordered.rows.order, reordered.columns.order
+        recall = lambda level: (U.level(level)[orders[0]], V.level(level)[orders[1]])  # noqa: E731
         with loaded_engine(self.engine, job, recall, self.threads) as (engine, form):  # plan and load
             self._store_start(engine, matrix, form, reordered)
             n_rows, n_columns = job.work.shape
-            vectors, self.context_ = (np.empty((n, self.dimensions), self.dtype) for n in job.work.shape)
-            self.levels_: list[NDArray[Any]] = []
-            finished = []
+            finished: Iterable[Level] = ()
             if checkpoint is not None:
                 finished = checkpoint.levels(self.levels, (n_rows, job.work.components), self.dtype, n_columns)
-            for i, level in enumerate(self._boost(engine, job, finished)):  # boost, and store each level
-                if checkpoint is not None and i >= len(finished):
-                    checkpoint.save_level(i + 1, level)
-                self._store_factors(level, reordered, vectors)
+            for level in self._boost(engine, job, finished):  # boost, and store each level
+                number = len(self.n_iter_) + 1
+                if checkpoint is not None and number > checkpoint.n_levels:
+                    checkpoint.save_level(number, level)
+                U.append(level.U, reordered.rows)
+                V.append(level.V, reordered.columns)
                 self._store_history(level)
+                del level  # not kept while the next is computed
+        vectors, self.context_ = U.merged(), V.merged()
+        self.levels_ = np.split(vectors, self.levels, axis=1)
         return vectors, np.full(self.levels, job.work.components)
 
-    def _boost(self, engine: Engine, job: Job, finished: Sequence[Level] = ()) -> Iterator[Level]:
+    def _boost(self, engine: Engine, job: Job, finished: Iterable[Level] = ()) -> Iterator[Level]:
         job.progress(Progress("levels", 0.0))
         n, width = engine.shape[1], job.work.components
         settings = LevelSettings(width, self.tol, self.max_iter)
-        draw = self._start or random_start(job.seed, n, width, engine.dtype)
+        draw = self._start or self._initial_v(job, engine)
         # Drawn in the order of the original nodes, so that reordering does not change the result.
         initial_v = lambda level: draw(level)[job.reordered.columns.order]  # noqa: E731
         return boost(engine, settings, self.levels, initial_v, self._on_pass(n, job.progress), finished)
 
-    def _recall(self, reordered: ReorderedGraph, level: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return U and V of a stored level, in the order of the engine's rows and columns."""
-        width = self.levels_[level].shape[1]
-        columns = slice(level * width, (level + 1) * width)
-        return self.levels_[level][reordered.rows.order], self.context_[reordered.columns.order, columns]
+    def _initial_v(self, job: Job, engine: Engine) -> InitialV:
+        communities, width = job.reordered.column_communities, job.work.components
+        if communities is not None and self.approximation_ == "push" and are_enough(communities, width):
+            return community_start(job.seed, communities, width, engine.dtype)
+        return random_start(job.seed, engine.shape[1], width, engine.dtype)
 
     def _store_start(
         self, engine: Engine, matrix: ConnectivityMatrix, form: MatrixForm, reordered: ReorderedGraph | None = None
@@ -143,14 +158,6 @@ class FactorizationEmbedder(NodeEmbedder):
             **({} if window is None else {"window": window}),
             "approximation": form.name,
         }
-
-    def _store_factors(self, level: Level, reordered: ReorderedGraph, vectors: NDArray[Any]) -> None:
-        width = level.U.shape[1]
-        first = len(self.levels_) * width
-        columns = slice(first, first + width)
-        vectors[:, columns] = level.U[reordered.rows.inverse]
-        self.context_[:, columns] = level.V[reordered.columns.inverse]
-        self.levels_.append(vectors[:, columns])
 
     def _store_history(self, level: Level) -> None:
         self.objective_.append(level.objective)
@@ -222,6 +229,7 @@ class FactorizationEmbedder(NodeEmbedder):
         return Job(reordered, matrix, work, seed, self.memory_limit, checkpoint, progress)
 
     def _workload(self, graph: Graph) -> Workload:
+        size = graph.n_nodes * self.dimensions * np.dtype(self.dtype).itemsize
         return Workload(
             n_nodes=graph.n_nodes,
             levels=self.levels,
@@ -230,4 +238,5 @@ class FactorizationEmbedder(NodeEmbedder):
             dtype=np.dtype(self.dtype),
             threads=affordable_threads(self.threads or available_threads()),
             n_rows=None if graph.sides is None else int(np.count_nonzero(graph.sides)),
+            on_disk=size >= ON_DISK_BYTES and has_space_on_disk(ON_DISK_COPIES * size),
         )

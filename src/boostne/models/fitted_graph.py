@@ -14,6 +14,7 @@ from boostne.sides import Sides
 
 SKETCH_WIDTH = 4
 _BLOCK_ENTRIES = 1 << 22
+_SIDES_REMEDY = ", as with read_graph(path, bipartite=True), as_graph(edges, sides='columns') or with_sides()"
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,19 +62,18 @@ class FittedGraph:
         )
 
     def check_kind(self, graph: Graph) -> None:
-        """Raise GraphError if a graph is directed, or unless it has the weights that the model's graph had."""
-        for kind, ours, theirs in (
-            ("directed", self.directed, graph.directed),
-            ("weighted", self.weighted, graph.weighted),
+        """Raise GraphError unless a graph has direction, weights and sides as the model's graph."""
+        for (kind, other), ours, theirs in (
+            (("directed", "undirected"), self.directed, graph.directed),
+            (("weighted", "unweighted"), self.weighted, graph.weighted),
+            (("bipartite", "not bipartite"), self.sides is not None, graph.sides is not None),
         ):
             if ours != theirs:
-                names = [name if is_so else f"un{name}" for name, is_so in ((kind, theirs), (kind, ours))]
+                names = [kind if is_so else other for is_so in (theirs, ours)]
                 raise GraphError(
                     f"the graph is {names[0]}, and the model was fitted to a graph that is {names[1]}: pass a graph of "
-                    "the same kind, or fit a new model"
+                    f"the same kind{_SIDES_REMEDY if kind == 'bipartite' else ''}, or fit a new model"
                 )
-        if self.directed:
-            raise GraphError("a model of a directed graph does not embed new nodes: fit a new model to the whole graph")
 
 
 def neighborhood_digests(graph: Graph) -> NDArray[np.uint64]:
@@ -110,10 +110,17 @@ def changed_shares(
 
 
 def _neighborhood_digests(graph: Graph, of_node: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    A = graph.adjacency
-    found = np.empty(graph.n_nodes, np.uint64)
+    digests = _row_digests(graph.adjacency, of_node)
+    if graph.directed:  # incoming edges, which differ from outgoing ones
+        digests += _row_digests(graph.adjacency.T.tocsr(), _mix(of_node))
+    return digests
+
+
+def _row_digests(A: sparse.csr_array, of_node: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    n = A.shape[0]
+    found = np.empty(n, np.uint64)
     first = 0
-    while first < graph.n_nodes:  # in blocks: a digest per edge can take more memory than the graph
+    while first < n:  # in blocks: a digest per edge can take more memory than the graph
         last = int(np.searchsorted(A.indptr, A.indptr[first] + _BLOCK_ENTRIES, side="right")) - 1
         last = max(last, first + 1)
         ends = A.indptr[first : last + 1]

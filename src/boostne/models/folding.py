@@ -1,6 +1,5 @@
 """Vectors for new nodes of a graph, from the context vectors of a fitted model."""
 
-import logging
 import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -9,27 +8,27 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.errors import GraphError, ParameterError
+from boostne.embedding import Embedding
+from boostne.errors import InputWarning, ParameterError
 from boostne.factorization.folding import fold_in
 from boostne.graph import Graph
 from boostne.kernels import available_threads, get_kernels
 from boostne.matrices import ConnectivityMatrix, ExplicitMatrix, MatrixForm, MatrixSource, as_connectivity
 from boostne.matrices.csr_builder import CSRBuilder, chunks
 from boostne.models.fitted_graph import neighborhood_digests
-from boostne.node_ids import format_ids, lookup_ids
 from boostne.progress import Progress, ProgressCallback
-from boostne.propagation import propagate_to_last
+from boostne.propagation import NeighborColumns, propagate_to_last
 from boostne.vector_lengths import rescale_alike, undoing_factors
 
 if TYPE_CHECKING:
     from boostne.models.inductive import InductiveEmbedder
 
 # How often vectors are averaged with those of the neighbors, by the form of X.
-PROPAGATION_STEPS = {"exact": 1, "spectral": 1, "push": 2}
+PROPAGATION_STEPS = {"exact": 1, "spectral": 1, "push": 4}
+# Median cosine of the rows of U and V below which they differ.
+MIN_AGREEMENT = 0.95
 # Rows of X held at a time, in entries, unless an eighth of the context vectors is more.
 MIN_CHUNK_ENTRIES = 1 << 22
-
-logger = logging.getLogger("boostne")
 
 
 class FoldedNodes(NamedTuple):
@@ -39,25 +38,18 @@ class FoldedNodes(NamedTuple):
     vectors: NDArray[Any]
 
 
+class Folded(NamedTuple):
+    """Nodes that got a vector; of a directed graph those as targets, too, and of a bipartite graph the second side."""
+
+    sources: FoldedNodes
+    targets: FoldedNodes | None = None
+
+
 class SolvedRows(NamedTuple):
     """Factors of some rows of X, and the share of their walk mass that pruning discarded, if they were pruned."""
 
     vectors: NDArray[Any]
     dropped: NDArray[np.float64] | None
-
-
-def find_known_nodes(model: "InductiveEmbedder", graph: Graph) -> NDArray[np.int64]:
-    """Return the row of each node in the model, or -1; raise GraphError if the graph cannot be an enlarged one."""
-    model.fitted_graph_.check_kind(graph)
-    known = model.embedding_.nodes
-    rows = lookup_ids(known, graph.nodes)
-    n_found = int(np.count_nonzero(rows >= 0))
-    if not n_found:
-        raise GraphError(
-            f"the graph shares no node with the model: the graph has {format_ids(graph.nodes)}, the model has "
-            f"{format_ids(known)}; the ids must be the same and of the same type"
-        )
-    return rows
 
 
 def touched_nodes(
@@ -74,7 +66,8 @@ def changed_nodes(model: "InductiveEmbedder", graph: Graph, rows: NDArray[np.int
     """Mark the known nodes whose rows of X changed: those from which a walk reaches a node whose edges changed."""
     # Entries also depend on the degree of the last node of a walk, so that the step to it counts.
     window = getattr(model.connectivity_, "window", None) or graph.n_nodes
-    return within_steps(graph, touched_nodes(model, neighborhood_digests(graph), rows), window) & (rows >= 0)
+    network = graph.to_undirected() if graph.directed else graph  # walks from a node, and walks to it
+    return within_steps(network, touched_nodes(model, neighborhood_digests(graph), rows), window) & (rows >= 0)
 
 
 def within_steps(graph: Graph, marked: NDArray[np.bool_], steps: int) -> NDArray[np.bool_]:
@@ -89,10 +82,48 @@ def within_steps(graph: Graph, marked: NDArray[np.bool_], steps: int) -> NDArray
     return marked
 
 
-def fold_nodes(
-    model: "InductiveEmbedder", graph: Graph, rows: NDArray[np.int64], *, refresh: bool, progress: ProgressCallback
+def keep_known(
+    before: Embedding, found: FoldedNodes, rows: NDArray[np.int64], positions: NDArray[np.int64]
 ) -> FoldedNodes:
-    """Return the vectors of the new nodes and, with ``refresh``, of known nodes whose edges changed.
+    """Return the vectors of all nodes at some positions: those that were found, and those of a model for the others.
+
+    Parameters
+    ----------
+    before : Embedding
+        Of the model.
+    found : FoldedNodes
+    rows : ndarray of int
+        The row of each node in ``before``.
+    positions : ndarray of int
+        Of these nodes in the graph, ascending.
+    """
+    vectors = before.vectors[rows]
+    vectors[np.searchsorted(positions, found.positions)] = found.vectors
+    return FoldedNodes(positions, vectors)
+
+
+def nodes_to_fold(
+    model: "InductiveEmbedder", graph: Graph, rows: NDArray[np.int64], *, refresh: bool
+) -> NDArray[np.bool_]:
+    """Mark the new nodes and, with ``refresh``, the known ones whose rows of X changed; warn of isolated ones.
+
+    ``rows`` are from :func:`boostne.models.known_nodes.find_known_nodes`.
+    """
+    wanted = rows < 0
+    if refresh:
+        wanted |= changed_nodes(model, graph, rows)
+    warn_isolated(int(np.count_nonzero(wanted[graph.isolated])))
+    return wanted
+
+
+def fold_undirected(
+    model: "InductiveEmbedder",
+    graph: Graph,
+    rows: NDArray[np.int64],
+    wanted: NDArray[np.bool_],
+    progress: ProgressCallback,
+) -> Folded:
+    """Return the vectors of some nodes of an undirected graph, whose factors U and V have the same nodes.
 
     Parameters
     ----------
@@ -100,26 +131,35 @@ def fold_nodes(
     graph : Graph
         With known and new nodes.
     rows : ndarray of int
-        From :func:`find_known_nodes`.
-    refresh : bool
+        From :func:`boostne.models.known_nodes.find_known_nodes`.
+    wanted : ndarray of bool
+        Marks the nodes to be folded in.
     progress : callable
     """
-    _log_missing(model, rows)
-    wanted = rows < 0
-    if refresh:
-        wanted |= changed_nodes(model, graph, rows)
     positions = np.flatnonzero(wanted)
-    if not len(positions):
-        return FoldedNodes(positions, np.empty((0, model.context_.shape[1]), model.context_.dtype))
-    warn_isolated(int(np.count_nonzero(wanted[graph.isolated])))
     # Known nodes first, since they are the columns; those to be folded in last, since rows of X are built in ranges.
-    order = np.lexsort((np.arange(len(rows)), wanted, rows < 0))
+    new = rows < 0
+    order = np.concatenate([np.flatnonzero(group) for group in (~new & ~wanted, ~new & wanted, new)])
     reordered = graph if (order == np.arange(len(order))).all() else graph.permuted(order)
     columns = rows[order]
-    solved = solve_last(model, reordered, len(positions), model.context_, columns[columns >= 0], progress)
-    vectors = solved.vectors
+    known = columns[columns >= 0]
+    vectors = solve_last(model, reordered, len(positions), model.context_, known, progress).vectors
+    if len(known) + len(positions) > graph.n_nodes:  # known nodes follow the new ones
+        context = np.concatenate([model.context_[known], np.zeros_like(vectors[: graph.n_nodes - len(known)])])
+        first = graph.n_nodes - len(positions)
+        followed = slice(first if _is_symmetric(context[first : len(known)], vectors) else len(known), None)
+        context[followed] = vectors[followed.start - first :]
+        vectors = solve_last(model, reordered, len(positions), context, np.arange(len(context)), progress).vectors
     _refine(model, reordered, columns, vectors)
-    return FoldedNodes(positions, vectors[np.argsort(order[-len(positions) :])])
+    return Folded(FoldedNodes(positions, vectors[np.argsort(order[-len(positions) :])]))
+
+
+def _is_symmetric(context: NDArray[Any], vectors: NDArray[Any]) -> bool:
+    """Whether rows of V and of U are nearly the same, as they are if X is symmetric; given the first rows of both."""
+    a, b = (block.astype(np.float64) for block in (context, vectors[: len(context)]))
+    norms = np.sqrt(np.einsum("ij,ij->i", a, a) * np.einsum("ij,ij->i", b, b))
+    cosines = np.einsum("ij,ij->i", a, b)[norms > 0] / norms[norms > 0]
+    return bool(len(cosines)) and bool(np.median(cosines) >= MIN_AGREEMENT)
 
 
 def solve_last(
@@ -139,7 +179,7 @@ def solve_last(
     vectors = np.empty((count, context.shape[1]), context.dtype)
     dropped: list[NDArray[np.float64]] = []
     done = 0
-    for X, lost in _row_chunks(_source(model, graph), count, len(nodes), context.size // 8):
+    for X, lost in _row_chunks(matrix_source(model, graph), count, len(nodes), context.size // 8):
         found = fold_in(X, context, slice(None) if whole else nodes, model.levels, kernels)
         vectors[done : done + X.shape[0]] = found
         done += X.shape[0]
@@ -159,7 +199,7 @@ def _row_chunks(
     parts: list[sparse.csr_array] = []
     dropped: list[NDArray[np.float64]] = []
     for part in chunks(range(n - count, n), source.chunk_rows()):
-        builder = CSRBuilder(n, source.dtype)
+        builder = CSRBuilder(source.shape[1], source.dtype)
         builder.extend(source.rows(part))
         dropped += [] if builder.dropped is None else [builder.dropped]
         parts.append(builder.finish()[:, :n_columns])
@@ -168,7 +208,7 @@ def _row_chunks(
             parts, dropped = [], []
 
 
-def _source(model: "InductiveEmbedder", graph: Graph) -> MatrixSource:
+def matrix_source(model: "InductiveEmbedder", graph: Graph) -> MatrixSource:
     """Return the rows of X for another graph, in the form that the model has."""
     form = MatrixForm(model.approximation_, model.epsilon_, model.max_per_row_)
     threads = model.threads or available_threads()
@@ -194,11 +234,11 @@ def _refine(model: "InductiveEmbedder", graph: Graph, rows: NDArray[np.int64], v
     """
     known, scale = model.embedding_.vectors, model.scale_
 
-    def neighbors(nodes: NDArray[np.int64], columns: slice) -> NDArray[np.float64]:
-        block = known[rows[nodes], columns].astype(np.float64)
-        return block if undoing is None else block * undoing[rows[nodes], None]
+    def neighbors(nodes: NDArray[np.int64]) -> NeighborColumns:
+        at = rows[nodes]
+        undoing = None if scale is None else undoing_factors(known, scale, at)[:, None]
+        return lambda columns: known[at, columns] if undoing is None else known[at, columns] * undoing
 
-    undoing = None if scale is None else undoing_factors(known, scale)
     weight = model.settings_["propagation"]
     if weight:
         steps = PROPAGATION_STEPS[model.approximation_]
@@ -207,25 +247,12 @@ def _refine(model: "InductiveEmbedder", graph: Graph, rows: NDArray[np.int64], v
         rescale_alike(vectors, scale)
 
 
-def _log_missing(model: "InductiveEmbedder", rows: NDArray[np.int64]) -> None:
-    absent = np.ones(len(model.context_), dtype=bool)
-    absent[rows[rows >= 0]] = False
-    missing = int(np.count_nonzero(absent))
-    if missing:
-        logger.info(
-            "%d node%s of the model %s not in the graph: %s; the model keeps their vectors",
-            missing,
-            "" if missing == 1 else "s",
-            "is" if missing == 1 else "are",
-            format_ids(model.embedding_.nodes[absent]),
-        )
-
-
 def warn_isolated(count: int) -> None:
     """Warn of nodes without edges, if there are any."""
     if count:
         warnings.warn(
             f"{count} of the nodes to embed {'have' if count > 1 else 'has'} no edges; "
             f"{'their vectors are' if count > 1 else 'its vector is'} zero",
+            InputWarning,
             stacklevel=4,
         )

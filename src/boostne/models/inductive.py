@@ -18,9 +18,11 @@ from boostne.interop import as_graph
 from boostne.matrices import ConnectivityMatrix, MatrixForm
 from boostne.models.factorization_base import FactorizationEmbedder
 from boostne.models.fitted_graph import FittedGraph
-from boostne.models.folding import connectivity_of, find_known_nodes, fold_nodes
+from boostne.models.folding import Folded, FoldedNodes, connectivity_of, fold_undirected, keep_known, nodes_to_fold
+from boostne.models.known_nodes import factor_nodes, factor_rows, find_known_nodes, log_missing
 from boostne.models.model_files import load_model, save_model
-from boostne.models.recommendation import recommend_nodes
+from boostne.models.recommendation import DAMPING, known_pairs, recommend_nodes
+from boostne.models.target_folding import fold_bipartite, fold_directed
 from boostne.models.updating import UpdateReport, update_model
 from boostne.progress import ProgressCallback, ProgressOption, reporting
 from boostne.validation import check_choice
@@ -41,7 +43,11 @@ class InductiveEmbedder(FactorizationEmbedder):
     fitted_graph_ : FittedGraph
         Facts about the graph.
     targets_ : Embedding
-        Of a bipartite graph: vectors of the nodes of the second side.
+        Of a directed graph: vectors of nodes as targets; of a bipartite graph: those of the second side.
+    centers_ : ndarray of shape (n, d)
+        Of a directed or bipartite graph: ``[U_1 … U_k]`` as factorized.
+    target_scales_ : list of two floats, or None
+        Of a directed or bipartite graph: by what the vectors of sources and of targets were multiplied at the end.
     known_ : csr_array
         Of a bipartite graph: where its edges are, the first side in rows and the second in columns.
     """
@@ -53,6 +59,8 @@ class InductiveEmbedder(FactorizationEmbedder):
     max_per_row_: int | None
     connectivity_: ConnectivityMatrix | None
     scale_: float | None
+    centers_: NDArray[Any]
+    target_scales_: list[float] | None
     fitted_graph_: FittedGraph
     graph_: Graph
     known_: sparse.csr_array
@@ -85,12 +93,33 @@ class InductiveEmbedder(FactorizationEmbedder):
         Returns
         -------
         Embedding
-            In the order of the graph. Nodes without edges get zero vectors and a warning.
+            In the order of the graph. Nodes without edges get zero vectors and a warning. If the model has target
+            vectors, new nodes get them, too; of a bipartite graph, those of the second side are the targets.
         """
-        graph = self._check_enlarged(X)
-        with reporting(progress) as report:
-            found = fold_nodes(self, graph, find_known_nodes(self, graph), refresh=refresh, progress=report)
-        return Embedding(graph.nodes[found.positions], found.vectors, self.embedding_.levels)
+        graph, _, found = self._fold(X, refresh, progress)
+        return self._embedding(graph, found)
+
+    def embed(self, X: Any, *, refresh: bool = False, progress: ProgressOption = False) -> Embedding:
+        """Return the embedding of a graph, in which known nodes keep their vectors and new ones are folded in.
+
+        Parameters
+        ----------
+        X, refresh, progress
+            As for :meth:`fold_in`; with ``refresh``, known nodes whose edges changed get new vectors, too.
+
+        Returns
+        -------
+        Embedding
+            In the order of the graph, with target vectors if the model has them.
+        """
+        graph, rows, found = self._fold(X, refresh, progress)
+        rows_of, nodes_of = factor_rows(self, graph, rows), factor_nodes(graph)
+        sources = keep_known(self.embedding_, found.sources, rows_of[0], nodes_of[0])
+        if self.targets_ is None or found.targets is None:
+            return self._embedding(graph, Folded(sources))
+        return self._embedding(
+            graph, Folded(sources, keep_known(self.targets_, found.targets, rows_of[1], nodes_of[1]))
+        )
 
     def transform(self, X: Any, *, refresh: bool = False, progress: ProgressOption = False) -> Any:
         """Return the vectors of the nodes of a graph, known and new.
@@ -100,21 +129,16 @@ class InductiveEmbedder(FactorizationEmbedder):
         Parameters
         ----------
         X, refresh, progress
-            As for :meth:`fold_in`; with ``refresh``, known nodes whose edges changed get new vectors, too.
+            As for :meth:`embed`, which also returns the ids of the nodes and target vectors.
 
         Returns
         -------
         ndarray of shape (n, d), or data frame
-            Row i belongs to ``as_graph(X).nodes[i]``. After ``set_output(transform="pandas")`` a data frame indexed by
-            node, with columns named by :meth:`get_feature_names_out`.
+            Row i belongs to ``as_graph(X).nodes[i]``; of a bipartite graph, to node i of its first side. After
+            ``set_output(transform="pandas")`` a data frame indexed by node, with columns named by
+            :meth:`get_feature_names_out`.
         """
-        graph = self._check_enlarged(X)
-        rows = find_known_nodes(self, graph)
-        with reporting(progress) as report:
-            found = fold_nodes(self, graph, rows, refresh=refresh, progress=report)
-        vectors = self.embedding_.vectors[rows]
-        vectors[found.positions] = found.vectors
-        return self._in_container(Embedding(graph.nodes, vectors, self.embedding_.levels))
+        return self._in_container(self.embed(X, refresh=refresh, progress=progress))
 
     def update(self, X: Any, *, progress: ProgressOption = False) -> UpdateReport:
         """Adapt the model to its graph after nodes, edges or weights changed.
@@ -153,20 +177,25 @@ class InductiveEmbedder(FactorizationEmbedder):
             setattr(self, name, value)
         return report
 
-    def recommend(self, nodes: Any, n: int = 10, *, exclude_known: bool = True) -> Any:
-        """Return the nodes of the other side with the highest scores, for instance items for a user.
+    def recommend(self, nodes: Any, n: int = 10, *, exclude_known: bool = True, graph: Any = None) -> Any:
+        """Return the nodes with the highest scores, for instance items for a user, or pages that a page may link to.
 
         The score of a node is the product of both vectors, ``Σ_i U_i V_i`` over all levels, from ``embedding_`` and
-        ``targets_``. Nodes with a score of 0 are left out.
+        ``targets_``. In a bipartite graph it is divided by the cube root of the length of the recommended node's
+        vector, because popular nodes have long ones. Nodes with a score of 0 are left out.
 
         Parameters
         ----------
         nodes : node id, or list or array of ids
-            Nodes of one side of the graph, either the first or the second.
+            Nodes of one side of a bipartite graph, either the first or the second; in a directed graph, sources.
         n : int, default=10
             Number of nodes to return; fewer if fewer have a score.
         exclude_known : bool, default=True
-            Whether to leave out the neighbors in the graph.
+            Whether to leave out the neighbors in the graph. A model of a directed graph does not keep its edges, and
+            needs ``graph`` for this.
+        graph : Graph, or anything that :func:`boostne.as_graph` accepts, optional
+            The graph as it is now. New nodes, as users with their first items, get vectors by :meth:`fold_in`, and the
+            neighbors that are left out are those in this graph. By default the graph of the fit.
 
         Returns
         -------
@@ -181,18 +210,26 @@ class InductiveEmbedder(FactorizationEmbedder):
         >>> model = BoostNE(dimensions=2, levels=1).fit(as_graph(edges, sides="columns"))
         >>> [item for item, _ in model.recommend("bob")], [item for item, _ in model.recommend("kim")]
         (['cake'], ['beans'])
+        >>> today = as_graph([*edges, ("zoe", "beans")], sides="columns")
+        >>> [item for item, _ in model.recommend("zoe", graph=today)]
+        ['rice']
         """
         check_is_fitted(self, "embedding_")
-        targets = self.targets_
-        if targets is None:
+        if self.targets_ is None:
             raise GraphError(
-                "the model has no vectors to recommend from: fit a bipartite graph, as with as_graph(edges, "
-                "sides='columns') or read_graph(path, bipartite=True)"
+                "the model has no vectors to recommend from: fit a directed graph, or a bipartite one, as with "
+                "as_graph(edges, sides='columns') or read_graph(path, bipartite=True)"
             )
-        known = getattr(self, "known_", None)
+        embedding, known = self.embedding_, getattr(self, "known_", None)
+        if graph is not None:
+            network = self._check_enlarged(graph)
+            embedding = self.embed(network)
+            known = known_pairs(network)
         if exclude_known and known is None:
-            raise ParameterError("the model does not have the edges of its graph: pass exclude_known=False")
-        return recommend_nodes(self.embedding_, targets, nodes, n, known if exclude_known else None)
+            raise ParameterError("the model does not have the edges of its graph: pass graph= or exclude_known=False")
+        targets = embedding.targets or embedding
+        damping = 0.0 if self.fitted_graph_.directed else DAMPING
+        return recommend_nodes(embedding, targets, nodes, n, known if exclude_known else None, damping)
 
     def save(self, path: str | Path, *, graph: Any = None) -> None:
         """Write the fitted model to a file, which :meth:`load` reads.
@@ -275,8 +312,28 @@ class InductiveEmbedder(FactorizationEmbedder):
         fitted = {name: value for name, value in vars(other).items() if name.endswith("_")}
         return fitted | {"connectivity_": self.connectivity_}
 
+    def _fold(self, X: Any, refresh: bool, progress: ProgressOption) -> tuple[Graph, NDArray[np.int64], Folded]:
+        """Fold in the new nodes of a graph; returns also the graph and where the model has its nodes."""
+        graph = self._check_enlarged(X)
+        rows = find_known_nodes(self, graph)
+        log_missing(self, rows)
+        wanted = nodes_to_fold(self, graph, rows, refresh=refresh)
+        fold = fold_undirected
+        if graph.directed or graph.sides is not None:
+            fold = fold_directed if graph.directed else fold_bipartite
+        with reporting(progress) as report:
+            return graph, rows, fold(self, graph, rows, wanted, report) if wanted.any() else self._nothing_folded()
+
+    def _nothing_folded(self) -> Folded:
+        nothing = FoldedNodes(np.empty(0, np.int64), np.empty((0, self.context_.shape[1]), self.context_.dtype))
+        return Folded(nothing, None if self.targets_ is None else nothing)
+
+    def _embedding(self, graph: Graph, found: Folded) -> Embedding:
+        levels, targets = self.embedding_.levels, None
+        if found.targets is not None:
+            targets = Embedding(graph.nodes[found.targets.positions], found.targets.vectors, levels)
+        return Embedding(graph.nodes[found.sources.positions], found.sources.vectors, levels, targets=targets)
+
     def _check_enlarged(self, X: Any) -> Graph:
         check_is_fitted(self, "embedding_")
-        if self.fitted_graph_.sides is not None:
-            raise GraphError("new nodes cannot be added to a model of a bipartite graph: fit the whole graph again")
         return self._as_graph(X)

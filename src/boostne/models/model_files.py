@@ -36,7 +36,7 @@ Model = TypeVar("Model", bound="InductiveEmbedder")
 FORMAT_VERSION = 1
 SUFFIX = ".npz"
 # Attributes of a fitted model besides the arrays; None where a model lacks one.
-FACTS = ("settings_", "approximation_", "epsilon_", "max_per_row_", "engine_", "scale_")
+FACTS = ("settings_", "approximation_", "epsilon_", "max_per_row_", "engine_", "scale_", "target_scales_")
 ARRAYS = ("context_", "n_iter_", "residual_norms_", "nnz_")
 # Arrays about the nodes of the graph: dtype and further dimensions.
 NODE_ARRAYS: dict[str, tuple[Any, tuple[int, ...]]] = {
@@ -44,6 +44,7 @@ NODE_ARRAYS: dict[str, tuple[Any, tuple[int, ...]]] = {
     "sketches": (np.float64, (SKETCH_WIDTH,)),
     "staleness": (np.float32, ()),
 }
+N_FACTORS = 2  # U and V
 GRAPH_ARRAYS = ("graph_indptr", "graph_indices", "graph_data")
 
 
@@ -54,6 +55,8 @@ def save_model(model: "InductiveEmbedder", path: str | Path, graph: Graph | None
     arrays |= {name.removesuffix("_"): getattr(model, name) for name in ARRAYS}
     arrays |= {name: getattr(model.fitted_graph_, name) for name in NODE_ARRAYS}
     arrays |= bipartite_arrays(model)
+    if model.targets_ is not None:
+        arrays["centers"] = model.centers_
     if model.dropped_mass_ is not None:
         arrays["dropped_mass"] = model.dropped_mass_
     arrays |= {f"objective{i}": values for i, values in enumerate(model.objective_, 1)}
@@ -139,12 +142,14 @@ def _restore(cls: type[Model], header: dict[str, Any], arrays: dict[str, NDArray
     embedding = embedding_from_arrays(arrays)
     sides = restore_sides(arrays, embedding)
     _check_arrays(embedding, sides, model.levels, arrays)
-    _check_facts(header["fitted"])
+    _check_facts(header["fitted"], has_targets=embedding.targets is not None)
     model.embedding_, model.n_features_in_ = embedding, len(embedding if sides is None else sides)
     for name in ARRAYS:
         setattr(model, name, arrays[name.removesuffix("_")])
     for name in FACTS:
         setattr(model, name, header["fitted"][name])
+    if embedding.targets is not None:
+        model.centers_ = arrays["centers"]
     matrix = _as_matrix(header["connectivity"])
     if isinstance(matrix, ConnectivityMatrix):
         matrix.check()
@@ -167,11 +172,12 @@ def _check_arrays(embedding: Embedding, sides: Sides | None, levels: Any, arrays
     shape, dtype = embedding.vectors.shape, embedding.vectors.dtype
     n_nodes, n_context = len(embedding if sides is None else sides), len(embedding.targets or embedding)
     per_node = {name: ((n_nodes, *more), np.dtype(one)) for name, (one, more) in NODE_ARRAYS.items()}
-    for name, expected in {"context": ((n_context, shape[1]), dtype), **per_node}.items():
+    factors = {"context": (n_context, shape[1])} | ({} if embedding.targets is None else {"centers": shape})
+    for name, expected in {**{name: (size, dtype) for name, size in factors.items()}, **per_node}.items():
         found = arrays[name].shape, arrays[name].dtype
         if found != expected:
             raise ParameterError(f"the array {name!r} has shape {found[0]} of {found[1]}, expected {expected}")
-    for name in ("context", "sketches", "staleness"):
+    for name in (*factors, "sketches", "staleness"):
         if not np.isfinite(arrays[name]).all():
             raise ParameterError(f"the array {name!r} must be finite")
     check_integer("levels", levels, 1)
@@ -179,12 +185,19 @@ def _check_arrays(embedding: Embedding, sides: Sides | None, levels: Any, arrays
         raise ParameterError(f"the levels of the vectors, {embedding.levels.tolist()}, must be {levels} of equal width")
 
 
-def _check_facts(facts: dict[str, Any]) -> None:
+def _check_facts(facts: dict[str, Any], *, has_targets: bool) -> None:
     """Raise ParameterError unless the stored attributes are those of a fitted model."""
     check_choice("approximation_", facts["approximation_"], PROPAGATION_STEPS)
     check_weight("propagation", facts["settings_"]["propagation"])
     if facts["scale_"] is not None:
         check_number("scale_", facts["scale_"], 0, strict=True)
+    scales = facts["target_scales_"]
+    if has_targets != isinstance(scales, list) or (has_targets and len(scales) != N_FACTORS):
+        raise ParameterError(
+            f"target_scales_ must be two numbers if there are target vectors, else None; got {scales!r}"
+        )
+    for scale in scales or ():
+        check_number("target_scales_", scale, 0, strict=True)
     if facts["epsilon_"] is not None:
         check_number("epsilon_", facts["epsilon_"], 0)
     if facts["max_per_row_"] is not None:

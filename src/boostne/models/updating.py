@@ -16,16 +16,18 @@ from numpy.typing import NDArray
 from boostne.embedding import Embedding
 from boostne.errors import GraphError
 from boostne.graph import Graph
+from boostne.models.bipartite import edges_between
 from boostne.models.fitted_graph import FittedGraph, changed_shares
 from boostne.models.folding import (
+    MIN_AGREEMENT,
     PROPAGATION_STEPS,
     connectivity_of,
-    find_known_nodes,
     solve_last,
     touched_nodes,
     warn_isolated,
     within_steps,
 )
+from boostne.models.known_nodes import factor_nodes, factor_rows, find_known_nodes
 from boostne.progress import Progress, ProgressCallback
 from boostne.propagation import propagate_in_place
 from boostne.vector_lengths import BLOCK_ROWS, rescale_alike
@@ -41,8 +43,6 @@ MAX_STALENESS = 0.25
 MAX_ROWS = 0.5
 # If a larger share of the edges of known nodes changed, it is hardly the same graph.
 MAX_CHANGED = 0.75
-# Median cosine of unchanged nodes below which U and V differ.
-MIN_AGREEMENT = 0.95
 QUANTILES = (0.05, 0.25, 0.5)
 
 # Refits a model to a graph, from given context vectors and with a number of passes; returns the fitted attributes.
@@ -64,6 +64,14 @@ class UpdateReport:
     cosines : dict of float
         Quantiles (keys 0.05, 0.25 and 0.5) of the cosine between the new and the previous vector of a node; nodes with
         a zero vector do not count.
+
+    Examples
+    --------
+    >>> from boostne import BoostNE, load_dataset
+    >>> graph = load_dataset("karate").graph
+    >>> report = BoostNE(8, levels=2).fit(graph).update(graph)
+    >>> report.added, report.removed, report.changed
+    (0, 0, 0)
     """
 
     added: int
@@ -120,13 +128,13 @@ def update_model(
 ) -> tuple[dict[str, Any], UpdateReport]:
     """Return the fitted attributes of a model for another graph; see :meth:`InductiveEmbedder.update`."""
     change = _Change.since(model, graph)
-    known, rows = change.known, change.rows[change.known]
-    context = np.zeros((graph.n_nodes, model.context_.shape[1]), model.context_.dtype)
-    context[known] = model.context_[rows]
+    known, (_, columns) = change.known, factor_rows(model, graph, change.rows)
+    context = np.zeros((len(columns), model.context_.shape[1]), model.context_.dtype)
+    context[columns >= 0] = model.context_[columns[columns >= 0]]
     wanted = change.touched | (change.facts.staleness >= MAX_STALENESS)
     if not change.touched.any():
         wanted[:] = False
-        fitted = _attributes(model, change, model.embedding_.vectors[rows], context)
+        fitted = _reordered(model, change, context)
     else:
         connectivity_of(model)
         warn_isolated(len(graph.isolated))
@@ -137,10 +145,10 @@ def update_model(
     fitted["fitted_graph_"] = change.facts
     report = UpdateReport(
         added=int(np.count_nonzero(~known)),
-        removed=len(model.context_) - len(rows),
+        removed=len(model.fitted_graph_.neighborhoods) - int(np.count_nonzero(known)),
         changed=int(np.count_nonzero(change.touched & known)),
         recomputed=int(np.count_nonzero(wanted)),
-        cosines=_quantiles(_cosines(model, fitted["embedding_"].vectors, change.rows, np.flatnonzero(known))),
+        cosines=_quantiles(_moves(model, change, fitted["embedding_"])),
     )
     return fitted, report
 
@@ -183,7 +191,8 @@ def _solve_rows(
     """
     graph, rows = change.graph, change.rows
     positions = np.flatnonzero(wanted)
-    if model.approximation_ != "push" or not model.epsilon_ or len(positions) > MAX_ROWS * graph.n_nodes:
+    by_rows = model.targets_ is None and model.approximation_ == "push" and bool(model.epsilon_)
+    if not by_rows or len(positions) > MAX_ROWS * graph.n_nodes:
         return None
     before = context[positions]
     dropped = _solve_in_place(model, change, context, wanted, progress)
@@ -194,7 +203,8 @@ def _solve_rows(
         propagate_in_place(graph, vectors, weight, steps, model.threads)
     if model.scale_ is not None:
         rescale_alike(vectors, model.scale_)
-    agreement = _cosines(model, vectors, rows, np.flatnonzero(change.known & ~change.touched))
+    untouched = np.where(change.touched, -1, rows)
+    agreement = _cosines(model.embedding_, vectors, untouched)
     if not len(agreement) or np.median(agreement) < MIN_AGREEMENT:
         context[positions] = before
         return None
@@ -233,25 +243,48 @@ def _attributes(
     model: "InductiveEmbedder", change: _Change, vectors: NDArray[Any], context: NDArray[Any]
 ) -> dict[str, Any]:
     """Return the fitted attributes that new vectors change."""
-    embedding = Embedding(change.graph.nodes, vectors, model.embedding_.levels)
-    dropped = None if model.dropped_mass_ is None else model.dropped_mass_[change.rows]
+    sources, _ = factor_nodes(change.graph)
+    embedding = Embedding(change.graph.nodes[sources], vectors, model.embedding_.levels)
+    rows, _ = factor_rows(model, change.graph, change.rows)
+    dropped = None if model.dropped_mass_ is None else model.dropped_mass_[rows]
     return {
         "embedding_": embedding,
         "context_": context,
         "levels_": np.split(vectors, np.cumsum(embedding.levels)[:-1], axis=1),
         "dropped_mass_": dropped,
-        "n_features_in_": len(embedding),
+        "n_features_in_": change.graph.n_nodes,
     }
 
 
-def _cosines(
-    model: "InductiveEmbedder", vectors: NDArray[Any], rows: NDArray[np.int64], positions: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return the cosine between the new and the previous vector of some nodes, without those of zero vectors."""
-    found = [np.zeros(0)]
+def _reordered(model: "InductiveEmbedder", change: _Change, context: NDArray[Any]) -> dict[str, Any]:
+    """Return the fitted attributes for a graph without changed edges, whose nodes may be in another order."""
+    graph, before, targets = change.graph, model.embedding_, model.targets_
+    sources_at, targets_at = factor_rows(model, graph, change.rows)
+    fitted = _attributes(model, change, before.vectors[sources_at], context)
+    if targets is None:
+        return fitted
+    embedding, (_, positions) = fitted["embedding_"], factor_nodes(graph)
+    moved = Embedding(graph.nodes[positions], targets.vectors[targets_at], before.levels)
+    fitted["embedding_"] = Embedding(embedding.nodes, embedding.vectors, before.levels, targets=moved)
+    fitted["centers_"] = model.centers_[sources_at]
+    return fitted if graph.sides is None else fitted | {"known_": edges_between(graph, graph.sides)}
+
+
+def _moves(model: "InductiveEmbedder", change: _Change, embedding: Embedding) -> NDArray[np.float64]:
+    """Return the cosines between the new and the previous vectors of known nodes, those of targets included."""
+    pairs = [(model.embedding_, embedding)]
+    if model.targets_ is not None and embedding.targets is not None:
+        pairs.append((model.targets_, embedding.targets))
+    rows = factor_rows(model, change.graph, change.rows)
+    return np.concatenate([_cosines(one, new.vectors, at) for (one, new), at in zip(pairs, rows, strict=False)])
+
+
+def _cosines(before: Embedding, vectors: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the cosine between vectors and given rows of an embedding, unless the row is -1 or a vector is zero."""
+    found, positions = [np.zeros(0)], np.flatnonzero(rows >= 0)
     for first in range(0, len(positions), BLOCK_ROWS):
         nodes = positions[first : first + BLOCK_ROWS]
-        a, b = (block.astype(np.float64) for block in (vectors[nodes], model.embedding_.vectors[rows[nodes]]))
+        a, b = (block.astype(np.float64) for block in (vectors[nodes], before.vectors[rows[nodes]]))
         norms = np.sqrt(np.einsum("ij,ij->i", a, a) * np.einsum("ij,ij->i", b, b))
         found.append(np.einsum("ij,ij->i", a, b)[norms > 0] / norms[norms > 0])
     return np.concatenate(found)

@@ -94,6 +94,16 @@ class TuningResult:
     complete : bool
         False if the search was interrupted: then ``model`` is not fitted, and ``embedding`` has the vectors of the best
         trial so far, which may come from fewer passes or, without labels, from the graph without its hidden edges.
+
+    Examples
+    --------
+    >>> from boostne import BoostNE, load_dataset, tune
+    >>> space = {"window": [1, 3], "negative": [1], "propagation": [0.6]}
+    >>> result = tune(load_dataset("karate").graph, estimator=BoostNE(8, levels=2), space=space, budget=3)
+    >>> result.embedding
+    Embedding(34 nodes, 8 dimensions, levels [4, 4], float32)
+    >>> result.complete, len(result.trials) > 1
+    (True, True)
     """
 
     embedding: Embedding
@@ -181,6 +191,12 @@ class TuningInterrupted(KeyboardInterrupt):
     ----------
     result : TuningResult
         The best so far; see :attr:`TuningResult.complete`.
+
+    Examples
+    --------
+    >>> from boostne import TuningInterrupted
+    >>> issubclass(TuningInterrupted, KeyboardInterrupt)  # raised instead, with the best so far as ``result``
+    True
     """
 
     def __init__(self, result: TuningResult) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from warnings import warn
 
-from boostne.errors import ParameterError
+from boostne.errors import CheckpointWarning, ParameterError
 from boostne.io.atomic import atomic_path, check_writable
 
 Key = Mapping[str, Any]
@@ -53,7 +53,7 @@ class Cache:
         except (OSError, ValueError, KeyError, TypeError):
             valid = False
         if not valid:
-            warn(f"cache entry {path} is corrupt and will be recomputed", stacklevel=2)
+            warn(f"cache entry {path} is corrupt and will be recomputed", CheckpointWarning, stacklevel=2)
             return None
         return entry["value"]
 

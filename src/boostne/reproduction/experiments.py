@@ -116,7 +116,7 @@ def _computations(experiment: Experiment, fitter: Fitter, protocol: Protocol) ->
         max_nodes, seed = protocol.map_nodes, protocol.seed
         yield Computation(
             MAP,
-            scored | {"what": MAP, "nodes": max_nodes},
+            scored | {"what": MAP, "nodes": max_nodes, "layouts": "aligned"},
             MAP_COST * min(n, max_nodes) * (1 + experiment.configuration.parameters["levels"]),
             lambda: sample_maps(data, fitter.fit(experiment).embedding, max_nodes, seed),
         )

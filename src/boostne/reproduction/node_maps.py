@@ -1,5 +1,7 @@
 """Maps of a sample of nodes, one per level and one for all levels."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,9 +10,29 @@ from numpy.typing import NDArray
 from boostne.datasets import Dataset
 from boostne.embedding import Embedding
 from boostne.labels import Labels
-from boostne.visualization.layout import level_maps
+from boostne.visualization.explorer.layouts import level_layouts
 
 DECIMALS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class NodeMaps:
+    """The maps of a data set.
+
+    Attributes
+    ----------
+    name : str
+        Name of the data set.
+    nodes : sequence of str
+    labels : Labels or None
+    layouts : sequence of arrays of shape (n, 2)
+        Positions by all levels together, then by level 1 to k.
+    """
+
+    name: str
+    nodes: Sequence[str]
+    labels: Labels | None
+    layouts: Sequence[NDArray[np.float64]]
 
 
 def sample_maps(data: Dataset, embedding: Embedding, max_nodes: int, seed: int) -> dict[str, list[Any]]:
@@ -34,12 +56,11 @@ def sample_maps(data: Dataset, embedding: Embedding, max_nodes: int, seed: int) 
     """
     n = len(embedding)
     rows = np.sort(np.random.default_rng(seed).choice(n, min(n, max_nodes), replace=False))
+    sample = Embedding(embedding.nodes[rows], embedding.vectors[rows], embedding.levels)
     return {
-        "nodes": [str(node) for node in embedding.nodes[rows].tolist()],
+        "nodes": [str(node) for node in sample.nodes.tolist()],
         "labels": _most_frequent_labels(data.labels, rows),
-        "positions": [
-            np.round(positions, DECIMALS).tolist() for positions in level_maps(embedding, rows, seed).values()
-        ],
+        "positions": [np.round(layout, DECIMALS).tolist() for layout in level_layouts(sample, seed)],
     }
 
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from boostne.errors import FileFormatError, ParameterError
+from boostne.labels import as_labels
 from boostne.reproduction.csv_tables import ALL_RATIOS, METRICS, CsvRow, read_csv, row_name
+from boostne.reproduction.node_maps import NodeMaps
 from boostne.reproduction.result_rows import better_setting
-from boostne.visualization.level_map import LevelMap
 
 FILES = (
     "scores.csv", "wilcoxon.csv", "approximation.csv", "levels.csv", "shortfalls.csv",
@@ -115,7 +116,7 @@ class ResultsFolder:
     tuned_choices : list of TunedChoice
     wilcoxon, shortfalls, tuned_wilcoxon : list of dict
         Rows of the CSV files.
-    maps : list of LevelMap
+    maps : list of NodeMaps
     run : dict
         Content of ``run.json``.
     files : list of str
@@ -130,7 +131,7 @@ class ResultsFolder:
     wilcoxon: list[CsvRow]
     shortfalls: list[CsvRow]
     tuned_wilcoxon: list[CsvRow]
-    maps: list[LevelMap]
+    maps: list[NodeMaps]
     run: dict[str, Any]
     files: list[str]
 
@@ -201,7 +202,7 @@ def read_results_folder(folder: Path) -> ResultsFolder:
     )
 
 
-def _read_map(path: Path) -> LevelMap:
+def _read_map(path: Path) -> NodeMaps:
     rows = read_csv(path, _parse_position)
     if not rows:
         raise FileFormatError(f"{path} has no nodes")
@@ -210,14 +211,17 @@ def _read_map(path: Path) -> LevelMap:
     for node, level, x, y, label in rows:
         by_level.setdefault(level, {})[node] = (x, y)
         label_of[node] = label
+    if sorted(by_level) != list(range(len(by_level))):
+        raise FileFormatError(f"{path}: levels must be 0, for all together, and 1 to k, got {sorted(by_level)}")
     for level, positions in by_level.items():
         if len(positions) != len(label_of):
             raise FileFormatError(f"{path}: level {level} has {len(positions)} of the {len(label_of)} nodes")
-    return LevelMap(
+    labels = {node: label for node, label in label_of.items() if label}
+    return NodeMaps(
         name=path.stem,
         nodes=list(label_of),
-        labels=[[label] if label else [] for label in label_of.values()],
-        positions={level: np.array([positions[node] for node in label_of]) for level, positions in by_level.items()},
+        labels=as_labels(labels) if labels else None,
+        layouts=[np.array([by_level[level][node] for node in label_of]) for level in range(len(by_level))],
     )
 
 

@@ -1,11 +1,7 @@
-"""Line charts as data, rendered by the page's script (Plotly) and by matplotlib."""
+"""Line charts as data, drawn as SVG inside of pages and by matplotlib in files."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
-
-from boostne.visualization.html import Markup, element
-from boostne.visualization.palette import MARKERS
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -19,7 +15,7 @@ class Line:
     style : int
         Index of its color and marker.
     error : sequence of float, optional
-        Half lengths of the error bars.
+        Standard errors, drawn as bars of twice this length.
     reference : bool
         Whether it is a reference value, drawn dashed and without markers.
     """
@@ -39,7 +35,7 @@ class Chart:
     Attributes
     ----------
     name : str
-        Used in file names and page anchors: letters, digits and hyphens.
+        Used in file names: letters, digits and hyphens.
     title, x_label, y_label : str
     lines : sequence of Line
     log_x : bool
@@ -61,26 +57,7 @@ class Chart:
         """All distinct x values."""
         return sorted({x for line in self.lines for x in line.x})
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the chart in the form that the page's script reads."""
-        chart = asdict(self) | {"ticks": self.ticks}
-        for line in chart["lines"]:
-            line["symbol"] = MARKERS[line["style"] % len(MARKERS)].plotly
-        return chart
-
-
-def chart_figure(chart: Chart, *, has_files: bool) -> Markup:
-    """Return the figure element of a chart, with links to its SVG and PNG files if there are any."""
-    links = element("p", "download: ", *figure_links(chart.name), class_="links") if has_files else ""
-    return element(
-        "figure",
-        element("figcaption", chart.title),
-        element("div", class_="plot", data_chart=chart.name, role="img", aria_label=chart.title),
-        links,
-    )
-
-
-def figure_links(name: str) -> list[Markup | str]:
-    """Return links to the SVG and PNG files of a figure."""
-    svg, png = (element("a", kind.upper(), href=f"figures/{name}.{kind}") for kind in ("svg", "png"))
-    return [svg, " · ", png]
+    @property
+    def subtitle(self) -> str:
+        """What the error bars are, if there are any."""
+        return "mean ± standard error" if any(line.error is not None for line in self.lines) else ""

@@ -42,6 +42,16 @@ def write_projector(embedding: Embedding, folder: str | Path, labels: Any = None
         Created if missing; gets ``vectors.tsv``, ``metadata.tsv`` and ``projector_config.pbtxt``.
     labels : Labels, or anything that :func:`boostne.as_labels` accepts, optional
         Several labels of a node are separated by commas.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from boostne import Embedding, write_projector
+    >>> with TemporaryDirectory() as folder:
+    ...     write_projector(Embedding(["ann", "bob"], [[1, 0], [0, 1]]), folder, {"ann": "red", "bob": "blue"})
+    ...     print(Path(folder, "vectors.tsv").read_text().split())
+    ['1', '0', '0', '1']
     """
     target = Path(folder)
     make_folder(target)
@@ -80,6 +90,18 @@ def write_atlas(
         these nodes only.
     seed : int, default 0
         Seed of the sample and of the positions.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from pyarrow import parquet
+    >>> from boostne import Embedding, write_atlas
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "atlas.parquet")
+    ...     write_atlas(Embedding(["ann", "bob"], [[1, 0], [0, 1]]), path, positions=[[0, 0], [1, 1]])
+    ...     print(parquet.read_table(path).column_names)
+    ['id', 'x', 'y', 'vector']
     """
     from pyarrow import parquet
 

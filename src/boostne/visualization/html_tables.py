@@ -1,4 +1,4 @@
-"""HTML tables: scores by training ratio, and plain tables."""
+"""HTML tables: scores by training ratio, and plain tables. The page's script makes them sortable."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -7,23 +7,16 @@ from dataclasses import dataclass
 from boostne.visualization.html import Markup, element, joined, radio_group
 
 _MINUS = "\N{MINUS SIGN}"
-_FULL_COLOR = 0.05  # difference from the paper at which the color saturates
-_MAX_OPACITY = 60  # percent, so that the number stays legible
+BEST_NOTE = joined(["The best score of each column is ", element("span", "marked", class_="key"), ". "])
 
 
 @dataclass(frozen=True)
 class ScoreCell:
-    """A mean score, its standard deviation and standard error, and the paper's value, if any."""
+    """A mean score, its standard error, and the paper's value, if any."""
 
     mean: float
-    std: float
     se: float
     paper: float | None = None
-
-    @property
-    def difference(self) -> float | None:
-        """Ours minus the paper's."""
-        return None if self.paper is None else self.mean - self.paper
 
 
 @dataclass(frozen=True)
@@ -37,13 +30,13 @@ class ScoreRow:
 def score_table(caption: str, train: Sequence[float | str], rows: Sequence[ScoreRow]) -> Markup:
     """Return the table of one metric: a row per method, a column per training ratio in percent, or with another title.
 
-    The best score of each column is bold. The background color shows the difference from the paper's value, if any.
+    The best score of each column is marked; those that are equal to four digits share it.
     """
     columns = zip(*(row.cells for row in rows), strict=True)
-    best = [max((cell.mean for cell in column if cell), default=None) for column in columns]
+    best = [max((_shown(cell.mean) for cell in column if cell), default=None) for column in columns]
     head = element(
         "tr",
-        element("th", "training ratio", scope="col"),
+        element("th", "training ratio", scope="col", class_="text"),
         *(element("th", ratio if isinstance(ratio, str) else f"{ratio:g} %", scope="col") for ratio in train),
     )
     body = (
@@ -57,19 +50,27 @@ def score_table(caption: str, train: Sequence[float | str], rows: Sequence[Score
     return _boxed(caption, head, body, "scores")
 
 
-def plain_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> Markup:
-    """Return a table with numeric columns right-aligned, with typographic minus signs, and others left-aligned."""
+def plain_table(
+    caption: str, header: Sequence[str], rows: Sequence[Sequence[object]], *, best: str | None = None
+) -> Markup:
+    """Return a table with numeric columns right-aligned, with typographic minus signs, and others left-aligned.
+
+    The largest value of the column `best` is marked.
+    """
     kinds = [None if all(_is_number(cell) for cell in column) else "text" for column in zip(*rows, strict=True)]
+    kinds[:1] = ["text"]
     head = element(
         "tr", *(element("th", text, scope="col", class_=kind) for text, kind in zip(header, kinds, strict=True))
     )
+    marked = None if best is None else header.index(best)
+    top = None if marked is None else max(float(str(row[marked])) for row in rows if _is_number(row[marked]))
     body = (
         element(
             "tr",
             element("th", row[0], scope="row"),
             *(
-                element("td", cell if kind else str(cell).replace("-", _MINUS), class_=kind)
-                for cell, kind in zip(row[1:], kinds[1:], strict=True)
+                _plain(cell, kind, is_best=j == marked and _is_number(cell) and float(str(cell)) == top)
+                for j, (cell, kind) in enumerate(zip(row[1:], kinds[1:], strict=True), 1)
             ),
         )
         for row in rows
@@ -93,18 +94,7 @@ def cell_detail_selector() -> Markup:
     return radio_group(
         "below each score",
         "below",
-        [("difference", "difference from the paper"), ("paper", "the paper’s value"), ("se", "standard error")],
-    )
-
-
-def color_legend() -> Markup:
-    """Return the legend of the background colors."""
-    steps = (-_FULL_COLOR, -_FULL_COLOR / 2, 0.0, _FULL_COLOR / 2, _FULL_COLOR)
-    return element(
-        "p",
-        "ours − paper: ",
-        *(element("span", _signed(step, 3) if step else "0", **_background(step)) for step in steps),
-        class_="key",
+        [("difference", "difference from the paper"), ("paper", "the paper’s value"), ("se", "± standard error")],
     )
 
 
@@ -124,22 +114,29 @@ def _boxed(caption: str, head: Markup, body: Iterable[Markup], kind: str) -> Mar
     return element("div", table, class_="box", tabindex="0", role="region", aria_label=caption)
 
 
-def _score(cell: ScoreCell | None, best: float | None) -> Markup:
+def _shown(score: float) -> str:
+    return f"{score:.4f}"
+
+
+def _score(cell: ScoreCell | None, best: str | None) -> Markup:
     if cell is None:
         return element("td", "–")
-    difference = cell.difference
-    lines = [element("span", f"{cell.mean:.4f}", class_="best" if cell.mean == best else "mean")]
-    if difference is not None:
+    lines = [element("span", _shown(cell.mean))]
+    if cell.paper is not None:
+        difference = cell.mean - cell.paper
+        side = "above" if difference >= 0 else "under"
         lines += [
-            element("span", _signed(difference), class_="below difference"),
-            element("span", f"{cell.paper:.4f}", class_="below paper"),
+            element("span", _signed(difference), class_=f"below difference {side}"),
+            element("span", _shown(cell.paper), class_="below paper"),
         ]
     lines.append(element("span", f"± {cell.se:.4f}", class_="below se"))
-    title = f"standard deviation {cell.std:.4f}"
-    return element("td", *lines, title=title, **({} if difference is None else _background(difference)))
+    return element("td", *lines, data_value=cell.mean, **_mark(is_best=_shown(cell.mean) == best))
 
 
-def _background(difference: float) -> dict[str, str]:
-    strength = min(abs(difference) / _FULL_COLOR, 1.0) * _MAX_OPACITY
-    side = "above" if difference >= 0 else "under"
-    return {"class_": side, "style": f"--strength:{strength:.0f}%"}
+def _plain(cell: object, kind: str | None, *, is_best: bool) -> Markup:
+    text = cell if kind else str(cell).replace("-", _MINUS)
+    return element("td", text, **({"class_": kind} | _mark(is_best=is_best)))
+
+
+def _mark(*, is_best: bool) -> dict[str, str]:
+    return {"class_": "best", "title": "best of this column"} if is_best else {}

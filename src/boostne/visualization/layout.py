@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.embedding import Embedding, FloatArray
+from boostne.embedding import FloatArray
 
 _MAX_ITER, _ANGLE = 400, 0.8  # coarser than scikit-learn's defaults, for speed
 _MAX_ITER_FROM_START = 300
@@ -60,25 +60,3 @@ def flat_map(vectors: FloatArray, seed: int = 0, start: NDArray[np.float64] | No
 def _scaled_start(start: NDArray[np.float64]) -> NDArray[np.float32]:
     centered = start - start.mean(axis=0)
     return np.asarray(centered * (_START_SPREAD / (centered.std() or 1.0)), dtype=np.float32)
-
-
-def level_maps(embedding: Embedding, rows: NDArray[np.intp], seed: int = 0) -> dict[int, NDArray[np.float64]]:
-    """Lay out selected nodes, once per level and once for all levels concatenated.
-
-    Parameters
-    ----------
-    embedding : Embedding
-    rows : array of int
-        Row indices of the nodes in the embedding.
-    seed : int, default 0
-
-    Returns
-    -------
-    dict
-        Maps the level, 1 … k, to an array of shape (len(rows), 2). Key 0 is all levels concatenated, and the only
-        key of an embedding with one level.
-    """
-    positions = {0: flat_map(embedding.vectors[rows], seed)}
-    if embedding.n_levels > 1:
-        positions |= {level: flat_map(embedding.level(level)[rows], seed) for level in range(1, embedding.n_levels + 1)}
-    return positions

@@ -1,19 +1,15 @@
-"""Static figures (SVG and PNG), drawn by matplotlib from the data of the interactive ones."""
+"""Charts in files (SVG and PNG), drawn by matplotlib from the same data as those in pages."""
 
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from boostne.io.atomic import atomic_path
 from boostne.visualization.charts import Chart, Line
-from boostne.visualization.level_map import LevelMap, level_name
-from boostne.visualization.palette import LIGHT, MARKERS, class_style
+from boostne.visualization.palette import LIGHT, MARKERS
 
 # Formats of figures, and metadata that would change from run to run.
 FIGURE_METADATA = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 _DPI = 200
-_MAX_LEGEND_CLASSES = 20  # with more classes a legend is unreadable
 
 
 def save_chart(chart: Chart, folder: Path) -> None:
@@ -31,34 +27,13 @@ def save_chart(chart: Chart, folder: Path) -> None:
     if chart.from_zero:
         axes.set_ylim(bottom=0)
     axes.set(xlabel=chart.x_label, ylabel=chart.y_label)
-    axes.set_title(chart.title, loc="left", fontsize=11)
+    axes.set_title(chart.title, loc="left", fontsize=11, pad=18)
+    axes.annotate(chart.subtitle, (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points", fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(color="#e5e5e5", linewidth=0.6)
     axes.set_axisbelow(True)
-    figure.legend(loc="outside lower left", ncols=3, frameon=False, fontsize=9)
-    _save(figure, folder / chart.name)
-
-
-def save_level_map(level_map: LevelMap, folder: Path) -> None:
-    """Draw the maps of all levels side by side and save them as ``folder/map-<name>.svg`` and ``.png``."""
-    from matplotlib.figure import Figure
-
-    levels = sorted(level_map.positions)
-    columns = min(3, len(levels))
-    rows = -(-len(levels) // columns)
-    figure = Figure(figsize=(3 * columns, 3.2 * rows + 1), layout="constrained")
-    classes, class_of = level_map.classes()
-    for axes, level in zip(figure.subplots(rows, columns, squeeze=False).flat, levels, strict=False):
-        _draw_map(axes, level_map.positions[level], np.array(class_of), classes)
-        name = level_name(level, levels[-1])
-        axes.set_title("all levels" if name == "all" else f"level {name}", fontsize=10)
-    for axes in figure.axes:
-        axes.set_axis_off()
-    figure.suptitle(level_map.name, x=0.01, ha="left", fontsize=12)
-    if len(classes) <= _MAX_LEGEND_CLASSES:
-        handles, names = figure.axes[0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside lower left", ncols=5, frameon=False, fontsize=8, markerscale=2.5)
-    _save(figure, folder / f"map-{level_map.name}")
+    axes.legend(loc="best", fontsize=8, framealpha=0.8, edgecolor="none")
+    save_vector_and_bitmap(figure, folder / chart.name)
 
 
 def _draw_line(axes: Any, line: Line) -> None:
@@ -67,24 +42,14 @@ def _draw_line(axes: Any, line: Line) -> None:
     axes.errorbar(line.x, line.y, yerr=line.error, color=color, label=escape_text(line.name), **style)
 
 
-def _draw_map(axes: Any, positions: Any, class_of: Any, classes: list[str]) -> None:
-    axes.set_aspect("equal", adjustable="datalim")
-    # Rasterized inside the SVG, which thousands of vector shapes would make large and slow to open.
-    common: dict[str, Any] = {"s": 5, "alpha": 0.75, "linewidths": 0, "rasterized": True}
-    axes.scatter(*positions[class_of < 0].T, color="#cccccc", **common)
-    for i, name in enumerate(classes):
-        color, marker = class_style(i)
-        points = positions[class_of == i].T
-        axes.scatter(*points, color=LIGHT[color], marker=marker.matplotlib, label=escape_text(name), **common)
-
-
 def escape_text(text: str) -> str:
     """Escape text that matplotlib would parse as math, or hide from the legend (a leading underscore)."""
     escaped = text.replace("$", r"\$")
     return f"\u200b{escaped}" if escaped.startswith("_") else escaped
 
 
-def _save(figure: Any, path: Path) -> None:
+def save_vector_and_bitmap(figure: Any, path: Path) -> None:
+    """Save a figure as ``path`` + ``.svg`` and ``.png``."""
     for suffix in (".svg", ".png"):
         save_figure(figure, path.with_name(path.name + suffix))
 

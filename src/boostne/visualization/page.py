@@ -1,18 +1,14 @@
-"""Self-contained HTML pages: a table of contents, sections, and all scripts, styles and data inline."""
+"""Reports: self-contained HTML pages with a conclusion, sections, and the explorer, all inline."""
 
-from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
-from importlib.resources import files
 from pathlib import Path
 from string import Template
 
 from boostne.io.atomic import atomic_path
-from boostne.visualization.charts import Chart
-from boostne.visualization.html import Markup, element, joined, json_script
-from boostne.visualization.level_map import LevelMap
-from boostne.visualization.palette import css_variables
+from boostne.visualization.document import content_security_policy, read_asset, style_sheet, theme_script
+from boostne.visualization.explorer.page import explorer_scripts, render_explorer
+from boostne.visualization.html import Markup, element, joined, json_script, radio_group
 
 
 @dataclass(frozen=True)
@@ -31,58 +27,66 @@ class Page:
     Attributes
     ----------
     title : str
-    lead : Markup
-        Introduction below the title.
+    headline : str
+        The conclusion in a few words.
+    conclusion : sequence of str
+        What it is based on, in sentences.
     sections : sequence of Section
-    charts : sequence of Chart
-    maps : sequence of LevelMap
+        Those without a body are omitted.
+    maps : mapping from str to mapping
+        The parts of the explorer (see :func:`explorer.page.explorer_parts`) by the name of what it shows. The page
+        needs a :func:`map_section` if there are any.
     """
 
     title: str
-    lead: Markup
+    headline: str
+    conclusion: Sequence[str]
     sections: Sequence[Section]
-    charts: Sequence[Chart]
-    maps: Sequence[LevelMap]
+    maps: Mapping[str, Mapping[str, str]]
 
 
 def write_page(page: Page, path: Path) -> None:
     """Write the page to a file."""
     with atomic_path(path) as temporary:
-        temporary.write_text(render(page), encoding="utf-8", newline="\n")
+        temporary.write_text(render(page), encoding="utf-8", errors="replace", newline="\n")
 
 
 def render(page: Page) -> str:
-    """Return the page as HTML.
-
-    The content security policy allows only the two scripts below, by their hashes, and no requests: a node id or
-    label cannot inject a script.
-    """
-    from plotly.offline import get_plotlyjs
-
-    scripts = [get_plotlyjs(), _asset("page.js")]
-    data = {
-        "charts": {chart.name: chart.to_dict() for chart in page.charts},
-        "maps": [one.to_dict() for one in page.maps],
-    }
-    return Template(_asset("page.html")).substitute(
+    """Return the page as HTML; its policy also applies to the explorer, which is a document inside of the page."""
+    script = read_asset("page.js")
+    scripts = [script, *explorer_scripts()]
+    sections = [section for section in page.sections if section.body]
+    return Template(read_asset("page.html")).substitute(
         title=element("title", page.title),
         policy=element("meta", http_equiv="Content-Security-Policy", content=content_security_policy(scripts)),
-        style=css_variables() + _asset("page.css"),
+        style=style_sheet("page.css"),
+        theme=element("script", Markup(theme_script())),
         heading=element("h1", page.title),
-        lead=page.lead,
-        contents=_contents(page.sections),
+        conclusion=_conclusion(page),
+        contents=_contents(sections),
         sections=joined(
-            element("section", element("h2", section.title), section.body, id=section.name) for section in page.sections
+            element("section", element("h2", section.title), section.body, id=section.name) for section in sections
         ),
-        data=json_script("report-data", data),
-        scripts=joined(element("script", Markup(script)) for script in scripts),
+        data=json_script("explorer-data", _explorer_data(page.maps)) if page.maps else "",
+        script=element("script", Markup(script)),
     )
 
 
-def content_security_policy(scripts: Sequence[str]) -> str:
-    """Return a policy that allows the given scripts only, and no requests."""
-    hashes = " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
-    return f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'"
+def folded(summary: str, *content: Markup) -> Markup:
+    """Return content that is shown after a click on its summary."""
+    return element("details", element("summary", summary), *content)
+
+
+def map_section(names: Collection[str], kind: str) -> Section:
+    """Return the section with the explorer and buttons to choose among the maps; `kind` says what their names are."""
+    choice = radio_group(kind, "map-name", [(str(i), name) for i, name in enumerate(names)]) if len(names) > 1 else ""
+    frame = element("iframe", id="explorer", title="Interactive map of the nodes") if names else ""
+    return Section("map", "Map", joined([choice, frame]))
+
+
+def _conclusion(page: Page) -> Markup:
+    sentences = element("ul", *(element("li", sentence) for sentence in page.conclusion))
+    return element("div", element("p", page.headline, class_="headline"), sentences, class_="conclusion")
 
 
 def _contents(sections: Sequence[Section]) -> Markup:
@@ -90,5 +94,7 @@ def _contents(sections: Sequence[Section]) -> Markup:
     return element("nav", element("ul", *links), aria_label="Contents")
 
 
-def _asset(name: str) -> str:
-    return (files("boostne.visualization") / "assets" / name).read_text(encoding="utf-8")
+def _explorer_data(maps: Mapping[str, Mapping[str, str]]) -> dict[str, object]:
+    """Return the explorer's page once, with a mark in place of each part, and the parts of each map."""
+    parts = list(maps.values())
+    return {"shell": render_explorer({name: f"<!--{name}-->" for name in parts[0]}), "maps": parts}

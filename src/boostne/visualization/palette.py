@@ -15,19 +15,18 @@ DARK = (
 
 
 class Marker(NamedTuple):
-    """A marker: its name in Plotly and in matplotlib, and a text character for it."""
+    """A marker: its name in matplotlib, and its outline around the origin as an SVG path."""
 
-    plotly: str
     matplotlib: str
-    sign: str
+    path: str
 
 
 MARKERS = (
-    Marker("circle", "o", "●"),
-    Marker("square", "s", "■"),
-    Marker("diamond", "D", "◆"),
-    Marker("triangle-up", "^", "▲"),
-    Marker("cross", "P", "✚"),
+    Marker("o", "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"),
+    Marker("s", "M-3.5 -3.5h7v7h-7z"),
+    Marker("D", "M0 -4.8L4.8 0L0 4.8L-4.8 0z"),
+    Marker("^", "M0 -4.6L4.6 3.6H-4.6z"),
+    Marker("P", "M-1.6 -4.4h3.2v2.8h2.8v3.2h-2.8v2.8h-3.2v-2.8h-2.8v-3.2h2.8z"),
 )
 
 
@@ -36,12 +35,7 @@ def class_style(i: int) -> tuple[int, Marker]:
     return i % len(LIGHT), MARKERS[i // len(LIGHT) % len(MARKERS)]
 
 
-def css_variables(dark_selector: str = "") -> str:
-    """Return the colors as CSS variables for the style sheet and the page's script.
-
-    The colors for dark mode apply if the reader prefers it, or to `dark_selector` if given.
-    """
+def css_variables() -> str:
+    """Return the colors as CSS variables, for light and dark pages."""
     light, dark = ("".join(f"--series-{i}:{color};" for i, color in enumerate(colors)) for colors in (LIGHT, DARK))
-    if dark_selector:
-        return f":root{{{light}}}{dark_selector}{{{dark}}}"
-    return f":root{{{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}"
+    return f':root{{{light}}}:root[data-theme="dark"]{{{dark}}}'

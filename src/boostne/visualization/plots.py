@@ -27,6 +27,7 @@ logger = logging.getLogger("boostne")
 MAX_NODES = 5000  # t-SNE of more takes minutes
 MAP_SIZE = (7.2, 6.4)  # inches
 _MAX_CLASSES = 12  # of a legend; the others are drawn in gray
+OTHER = "other or none"  # name in a legend
 _GRAY, _LIGHT_GRAY, _BLUE = "#666666", "#c8c8c8", "#0072b2"
 _MAX_POINT, _MIN_POINT = 60.0, 4.0  # areas in square points
 _MAX_NAME = 24
@@ -40,19 +41,41 @@ def plot_embedding(
     axes = _axes(ax, MAP_SIZE)
     vectors = embedding.vectors if level is None else embedding.level(level)
     rows = shown_rows(len(embedding), seed)
-    names, class_of = ([], np.full(len(rows), -1)) if labels is None else _classes(embedding.nodes, labels, rows)
+    names, class_of = ([], np.full(len(rows), -1)) if labels is None else classify(embedding.nodes, labels, rows)
     points = flat_map(vectors[rows], seed) if len(rows) else np.zeros((0, 2))
-    style = {"s": _point_area(len(rows)), "alpha": _opacity(len(rows)), "linewidths": 0, "rasterized": True}
+    draw_nodes(axes, points, names, class_of)
+    _finish_map(axes, embedding, level, len(rows))
+    return axes
+
+
+def draw_nodes(axes: Any, points: NDArray[np.float64], names: Sequence[str], class_of: NDArray[np.int64]) -> None:
+    """Draw nodes in the colors of their classes, which :func:`classify` returns, on axes without ticks."""
+    style = {"s": _point_area(len(points)), "alpha": _opacity(len(points)), "linewidths": 0, "rasterized": True}
     background = class_of < 0
-    label = None if background.all() or not background.any() else "other or none"
-    color = _BLUE if labels is None else _LIGHT_GRAY
+    label = None if background.all() or not background.any() else OTHER
+    color = _LIGHT_GRAY if names else _BLUE
     axes.scatter(*points[background].T, color=color, label=label, zorder=1, **style)
     for i, name in enumerate(names):
         shade, marker = class_style(i)
         members = points[class_of == i].T
         axes.scatter(*members, color=LIGHT[shade], marker=marker.matplotlib, label=name, zorder=2, **style)
-    _finish_map(axes, embedding, level, len(rows))
-    return axes
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.margins(0.04)
+    axes.set_xticks([])
+    axes.set_yticks([])
+
+
+def draw_legend(axes: Any, entries: tuple[list[Any], list[str]], **options: Any) -> None:
+    """Draw a legend of handles and names of classes, with others last."""
+    handles, names = entries
+    order = sorted(range(len(names)), key=lambda i: names[i] == OTHER)
+    legend = axes.legend(
+        [handles[i] for i in order], [names[i] for i in order], fontsize=9, framealpha=0.85, edgecolor="none",
+        borderpad=0.3, handletextpad=0.2, labelspacing=0.3, **options
+    )  # fmt: skip
+    for handle in legend.legend_handles:
+        handle.set_sizes([36])
+        handle.set_alpha(1)
 
 
 def plot_levels(residual_norms: NDArray[np.float64], *, ax: Any = None) -> Any:
@@ -72,15 +95,14 @@ def plot_levels(residual_norms: NDArray[np.float64], *, ax: Any = None) -> Any:
     return axes
 
 
-def plot_scores(result: "Scores", groups: Sequence[str], protocol: str, *, ax: Any = None) -> Any:
-    """Draw the mean and standard deviation of each metric by group; see :meth:`boostne.evaluation.Evaluation.plot`."""
+def plot_scores(result: "Scores", groups: Sequence[str], subtitle: str, *, ax: Any = None) -> Any:
+    """Draw the mean and standard error of each metric by group; see :meth:`boostne.evaluation.Evaluation.plot`."""
     axes = _axes(ax, (6.4, 4.4))
     if len(groups) == 1:
         _draw_metrics(axes, result)
         axes.set_xlabel(groups[0])
     else:
         _draw_groups(axes, result, groups)
-    subtitle = f"mean ± standard deviation of {result.repeats} repeats; {protocol.split('; ', maxsplit=1)[0]}"
     _titles(axes, result.task, subtitle)
     _open_frame(axes)
     return axes
@@ -88,9 +110,9 @@ def plot_scores(result: "Scores", groups: Sequence[str], protocol: str, *, ax: A
 
 def _draw_metrics(axes: Any, result: "Scores") -> None:
     means = [float(np.ravel(result.mean(metric))[0]) for metric in result.measured]
-    deviations = [float(np.ravel(result.std(metric))[0]) for metric in result.measured]
+    errors = [float(np.ravel(result.standard_error(metric))[0]) for metric in result.measured]
     colors = LIGHT[: len(means)]
-    bars = axes.bar(list(result.measured.values()), means, yerr=deviations, color=colors, width=0.5, capsize=4)
+    bars = axes.bar(list(result.measured.values()), means, yerr=errors, color=colors, width=0.5, capsize=4)
     axes.bar_label(bars, labels=[f"{mean:.3f}" for mean in means], padding=3, fontsize=9, color=_GRAY)
     axes.set_xlim(-0.75, len(means) - 0.25)
     axes.set_ylim(min(0.0, *means), max(1.0, *means) * 1.08)
@@ -102,7 +124,9 @@ def _draw_groups(axes: Any, result: "Scores", groups: Sequence[str]) -> None:
     for i, (metric, title) in enumerate(result.measured.items()):
         style = {"color": LIGHT[i], "marker": MARKERS[i].matplotlib, "linestyle": "-" if ordered else "none"}
         offset = 0.06 * (2 * i - len(result.measured) + 1)
-        axes.errorbar(x + offset, result.mean(metric), yerr=result.std(metric), capsize=3, label=title, **style)
+        axes.errorbar(
+            x + offset, result.mean(metric), yerr=result.standard_error(metric), capsize=3, label=title, **style
+        )
     axes.set_xticks(x, groups)
     axes.set_xlim(-0.5, len(groups) - 0.5)
     axes.set_xlabel("training nodes" if ordered else "operator")
@@ -180,7 +204,7 @@ def shown_rows(n: int, seed: int) -> NDArray[np.int64]:
     return np.sort(np.random.default_rng(seed).permutation(n)[:MAX_NODES])
 
 
-def _classes(nodes: NDArray[Any], labels: Any, rows: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
+def classify(nodes: NDArray[Any], labels: Any, rows: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
     """Return the names of the classes in natural order, and the class of each row; -1 is another one or none.
 
     A node with several labels belongs to the most frequent one.
@@ -222,21 +246,10 @@ def _finish_map(axes: Any, embedding: "Embedding", level: int | None, n_shown: i
     part = "all levels" if level is None and embedding.n_levels > 1 else "" if level is None else f"level {level}"
     shown = f"{n_shown:,} of {len(embedding):,} nodes" if n_shown < len(embedding) else f"{n_shown:,} nodes"
     _titles(axes, "Map of the nodes", ", ".join(filter(None, (shown, part, "positions by t-SNE"))))
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.margins(0.04)
-    axes.set_xticks([])
-    axes.set_yticks([])
     axes.spines[:].set_visible(False)
-    handles, names = axes.get_legend_handles_labels()
-    if names:
-        order = sorted(range(len(names)), key=lambda i: names[i] == "other or none")
-        legend = axes.legend(
-            [handles[i] for i in order], [names[i] for i in order], loc="best", fontsize=9, framealpha=0.85,
-            edgecolor="none", borderpad=0.3, handletextpad=0.2, labelspacing=0.3
-        )  # fmt: skip
-        for handle in legend.legend_handles:
-            handle.set_sizes([36])
-            handle.set_alpha(1)
+    entries = axes.get_legend_handles_labels()
+    if entries[1]:
+        draw_legend(axes, entries, loc="best")
 
 
 def _titles(axes: Any, title: str, subtitle: str) -> None:

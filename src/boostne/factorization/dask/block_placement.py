@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from boostne.budget import worker_block_bytes
 from boostne.factorization.dask import worker_block, worker_rpc
 from boostne.factorization.dask.cluster import Cluster, Worker, WorkerLostError
+from boostne.factorization.dask.exchange import BlockLostError, Site
 from boostne.factorization.dask.partition import block_ranges, estimated_counts, even_cuts, sampled_ranges
-from boostne.factorization.dask.worker_block import BlockLostError, BlockRange, BlockState
+from boostne.factorization.dask.worker_block import BlockRange, BlockState
 from boostne.matrices import MatrixSource
 
 if TYPE_CHECKING:
@@ -79,16 +80,19 @@ class BlockPlacement:
         """Start a task on every block."""
         return [self.submit(placed.worker, task, placed.block, *arguments) for placed in self.placed]
 
-    def submit_to_first(self, task: Callable[..., Any], *arguments: Any) -> "Future[Any]":
-        """Start a task on the block that stores V."""
-        return self.submit(self.placed[0].worker, task, self.placed[0].block, *arguments)
+    @property
+    def sites(self) -> list[Site]:
+        """Where the blocks are."""
+        return [(placed.worker.address, str(placed.block.key)) for placed in self.placed]
 
     def call(self, function: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any) -> Any:
-        """Run ``function(group, *arguments)`` for the group of all blocks, on the worker that stores V, and wait."""
-        sites = [(placed.worker.address, str(placed.block.key)) for placed in self.placed]
+        """Run ``function(group, *arguments)`` for the group of all blocks, on the worker of the first, and wait."""
+        sites = self.sites
         message = worker_rpc.request(sites, function, *arguments)
-        used = {address for address, _ in sites}
-        return worker_rpc.unpack_reply(self._cluster.call(sites[0][0], worker_rpc.HANDLER, message, used))
+        reply = self._cluster.call(
+            lambda client: worker_rpc.send_request(client, sites[0][0], message), {address for address, _ in sites}
+        )
+        return worker_rpc.unpack_reply(reply)
 
     def restore(self, level: int, store: "FactorStore") -> list[BlockState]:
         """Rebuild lost blocks, and deflate by the first ``level`` levels each block that still contains them."""

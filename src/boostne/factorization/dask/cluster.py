@@ -1,11 +1,11 @@
 """A Dask cluster as the engine sees it: its workers, their memory, and its failures."""
 
 import asyncio
+import concurrent.futures
 import logging
 import sys
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -125,9 +125,14 @@ class Cluster:
             self.workers()  # raises ClusterError if the scheduler is gone
             raise WorkerLostError from error
 
-    def run_on_all(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
-        """Call a function on every worker; returns the results by address."""
-        return dict(self._client.run(function, *arguments))
+    def run_on_all(self, function: Callable[..., Any], *arguments: Any, on_error: str = "raise") -> dict[str, Any]:
+        """Call a function on every worker; returns the results by address. Workers that die meanwhile have none."""
+        while True:
+            try:
+                return dict(self._client.run(function, *arguments, on_error=on_error))
+            except OSError:
+                self.workers()  # raises ClusterError if the scheduler is gone
+                time.sleep(POLL_SECONDS)  # until the scheduler has noticed
 
     def submit(self, worker: Worker, task: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Run a task on this worker and no other."""
@@ -157,14 +162,9 @@ class Cluster:
             self.workers()  # raises ClusterError if the scheduler is gone
             raise WorkerLostError from error
 
-    def call(self, address: str, handler: str, request: dict[str, Any], used: set[str]) -> Any:
-        """Call a handler of a worker that depends on the workers ``used``; see :meth:`results`."""
-
-        async def send() -> Any:
-            # Through the scheduler, which reaches every worker; the client may not.
-            return await self._client.scheduler.proxy(worker=address, msg={"op": handler, **request})
-
-        reply = asyncio.run_coroutine_threadsafe(send(), self._client.loop.asyncio_loop)
+    def call(self, send: Callable[[Any], concurrent.futures.Future[Any]], used: set[str]) -> Any:
+        """Wait for the reply to what ``send(client)`` sent; it depends on the workers ``used``, see :meth:`results`."""
+        reply = send(self._client)
         last_running = time.monotonic()
         try:
             while True:
@@ -210,11 +210,11 @@ class Cluster:
                 f"the scheduler at {self.address} has no workers; start some with: dask worker {self.address}"
             ) from None
         ours = version("boostne")
-        found = self._client.run(version, "boostne", on_error="return")
+        found = self.run_on_all(version, "boostne", on_error="return")
         other = {
             address: "none" if isinstance(theirs, Exception) else theirs
             for address, theirs in found.items()
-            if theirs != ours
+            if theirs != ours and not isinstance(theirs, OSError)  # a worker that has died
         }
         if other:
             named = ", ".join(f"{address} has {theirs}" for address, theirs in sorted(other.items()))
@@ -232,7 +232,7 @@ def connect(address: str) -> Any:
     options = _connection_options(address)
     try:
         # In a separate thread, since a notebook runs an event loop in the main one.
-        with ThreadPoolExecutor(1) as thread:
+        with concurrent.futures.ThreadPoolExecutor(1) as thread:
             thread.submit(lambda: asyncio.run(_try_connection(address, options))).result()
         return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:

@@ -1,7 +1,7 @@
 """The engine of a Dask cluster: each worker stores consecutive shards of R and their rows of U.
 
-A pass sends V to every worker along a tree and adds up ``R^T U`` on the way back; V is updated on the first worker
-(:mod:`.worker_rpc`). Neither X nor R is ever on the client. Shards are cut and added up as on the local engine, so the
+In a pass, workers exchange slices of V and of ``R^T U`` directly, and each updates a slice of V (:mod:`.exchange`).
+Neither X nor R is ever on the client. Shards are cut and added up as on the local engine, so the
 result has the same bits if the workers have the same instruction set and X has a shard for each of them.
 
 If a worker dies, its blocks are rebuilt elsewhere, the finished levels are subtracted from them again, and the current
@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.budget import Workload
-from boostne.factorization.dask import worker_block, worker_rpc
+from boostne.factorization.dask import level_calls, worker_block
 from boostne.factorization.dask.block_placement import LOSSES, BlockPlacement
 from boostne.factorization.dask.cluster import Cluster
+from boostne.factorization.dask.exchange import ContextSlices
 from boostne.factorization.dask.factor_store import ClientFactorStore, FactorStore, FileFactorStore
 from boostne.factorization.dask.worker_block import BlockState, TaskStamp, Transition
 from boostne.factorization.engine import Engine, LevelLost, PassResult
@@ -54,7 +55,7 @@ class DaskEngine(Engine):
         self._store = store
         store.check(self._cluster)
         self._threads = threads
-        self._attempt = 0
+        self._attempt = self._number = 0
         self._transition: Transition = "none"
         self._extrapolation = 0.0
 
@@ -80,12 +81,13 @@ class DaskEngine(Engine):
 
     def start_level(self, V: NDArray[Any]) -> None:
         self._attempt += 1
-        stamp = TaskStamp(self._level, self._attempt)
-        self._gram_v: NDArray[np.float64] = self._call(worker_rpc.start_level, stamp, V)
-        self._transition = "start"
+        self._transition = "none"
+        sites = self._placement.sites
+        slices = ContextSlices.divide(len(V), len(sites))
+        self._gram_v: NDArray[np.float64] = self._call(level_calls.start_level, self._stamp(), V, sites, slices)
 
     def step(self, inner_sweeps: int) -> PassResult:
-        result: PassResult = self._call(worker_rpc.run_pass, self._stamp(), inner_sweeps)
+        result: PassResult = self._call(level_calls.run_pass, self._stamp(), inner_sweeps)
         self._gram_v = result.gram_v
         return result
 
@@ -104,10 +106,10 @@ class DaskEngine(Engine):
 
     def reseed(self, component: int, values: NDArray[Any]) -> None:
         self._apply_pending()
-        self._call(worker_rpc.reseed, TaskStamp(self._level, self._attempt), component, values)
+        self._call(level_calls.reseed, self._stamp(), component, values)
 
     def rescale(self, ratio: NDArray[np.float64]) -> None:
-        self._call(worker_rpc.rescale, self._stamp(), ratio)
+        self._call(level_calls.rescale, self._stamp(), ratio)
 
     def factors(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Store the factors and return them; see :meth:`Engine.factors`. In files they have no rows on the client."""
@@ -119,7 +121,7 @@ class DaskEngine(Engine):
         stamp = self._stamp()
         self._level += 1
         try:
-            states = self._placement.call(worker_rpc.deflate, stamp)
+            states = self._placement.call(level_calls.deflate, stamp)
         except LOSSES:
             states = self._placement.restore(self._level, self._store)
         self._record(states)
@@ -173,11 +175,12 @@ class DaskEngine(Engine):
     def _apply_pending(self) -> None:
         """Apply a pending transition now; between passes there is none, so this costs no call."""
         if self._transition != "none":
-            self._gram_v = self._call(worker_rpc.apply_transition, self._stamp())
+            self._gram_v = self._call(level_calls.apply_transition, self._stamp())
 
     def _stamp(self) -> TaskStamp:
         """Return the stamp of a task on the blocks, which carries a pending transition."""
-        stamp = TaskStamp(self._level, self._attempt, self._transition, self._extrapolation)
+        self._number += 1
+        stamp = TaskStamp(self._level, self._attempt, self._number, self._transition, self._extrapolation)
         self._transition = "none"
         return stamp
 

@@ -52,11 +52,12 @@ class ClientFactorStore:
         """Require nothing of the workers."""
 
     def collect(self, placement: BlockPlacement, stamp: TaskStamp, components: int) -> Factors:
-        """Gather U from all workers and V from the first."""
-        tasks = placement.submit_to_all(worker_block.row_factor, stamp, components)
-        context = placement.submit_to_first(worker_block.context_factor, stamp)
-        *rows, V = placement.results([*tasks, context])
-        self.current = stamp.level, (np.concatenate(rows), V)
+        """Gather the rows of U and the slices of V from all workers."""
+        rows = placement.submit_to_all(worker_block.row_factor, stamp, components)
+        slices = placement.submit_to_all(worker_block.context_rows, stamp)
+        found = placement.results([*rows, *slices])
+        U, V = (np.concatenate(parts) for parts in (found[: len(rows)], found[len(rows) :]))
+        self.current = stamp.level, (U, V)
         return self.current[1]
 
     def release(self) -> None:
@@ -99,9 +100,7 @@ class FileFactorStore:
 
     def collect(self, placement: BlockPlacement, stamp: TaskStamp, components: int) -> Factors:
         """Have U and V written; returns factors without rows."""
-        tasks = placement.submit_to_all(worker_block.save_row_factor, stamp, components, self.files)
-        context = placement.submit_to_first(worker_block.save_context_factor, stamp, self.files)
-        placement.results([*tasks, context])
+        placement.results(placement.submit_to_all(worker_block.save_factors, stamp, components, self.files))
         return np.empty((0, components)), np.empty((0, components))
 
     def release(self) -> None:

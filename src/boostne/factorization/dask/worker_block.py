@@ -7,7 +7,6 @@ stamp with the expected count, so that a rebuilt block is never mistaken for the
 
 import threading
 from dataclasses import dataclass
-from functools import reduce
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
@@ -15,23 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.embedding import Embedding
-from boostne.factorization.context_factor import ContextFactor
-from boostne.factorization.engine import PassResult
+from boostne.factorization.context_factor import ContextSlice
+from boostne.factorization.dask.exchange import BlockLostError, BlockSums, Exchange
 from boostne.factorization.local import squared_norm
 from boostne.io import write_embedding
 from boostne.io.atomic import atomic_path
 from boostne.kernels import Kernels, get_kernels
 from boostne.kernels.column_blocked_csr import Residual, as_residual
-from boostne.kernels.layout import ALIGNMENT, aligned_empty, padded_factor
-from boostne.kernels.tree_reduction import PartialSum, merge_partials, sequential_sum, tree_sum
+from boostne.kernels.layout import aligned_empty, padded_factor, padded_width
 from boostne.matrices import MatrixSource
 from boostne.matrices.csr_builder import CSRBuilder, chunks
 
-Transition = Literal["none", "start", "accept", "revert"]
-
-
-class BlockLostError(Exception):
-    """A block is not in the state that a task expects: it was rebuilt, or the task is out of date."""
+Transition = Literal["none", "accept", "revert"]
 
 
 @dataclass(frozen=True)
@@ -47,13 +41,18 @@ class BlockRange:
 class TaskStamp:
     """When a task runs: after how many levels, in which attempt at the next, and after which change of U and V.
 
-    ``extrapolation`` belongs to the transition "accept".
+    ``number`` counts the calls of an attempt, and ``extrapolation`` belongs to the transition "accept".
     """
 
     level: int
     attempt: int
+    number: int = 0
     transition: Transition = "none"
     extrapolation: float = 0.0
+
+    def applied(self) -> "TaskStamp":
+        """Return the stamp of what follows in the same call, after the transition."""
+        return TaskStamp(self.level, self.attempt, self.number)
 
 
 @dataclass(frozen=True)
@@ -66,14 +65,6 @@ class BlockState:
 
 
 @dataclass(frozen=True)
-class PartialSums:
-    """``R^T U`` as sums over shards, and ``U^T U`` of each shard, of one block or of consecutive ones."""
-
-    parts: list[PartialSum]
-    grams: NDArray[np.float64]
-
-
-@dataclass(frozen=True)
 class RowDraft:
     """Rows that were built before the final block boundaries were known."""
 
@@ -83,7 +74,7 @@ class RowDraft:
 
 @dataclass(frozen=True)
 class FactorFiles:
-    """Paths of the factors of finished levels in a folder that all machines share: U by blocks of rows, V whole."""
+    """Paths of the factors of finished levels in a folder that all machines share: U by blocks of rows, V by slices."""
 
     folder: str
 
@@ -91,13 +82,21 @@ class FactorFiles:
         """Return the path of a block's rows of U."""
         return Path(self.folder) / f"level-{level + 1:02d}-rows-{first_row}.npy"
 
-    def context(self, level: int) -> Path:
-        """Return the path of V."""
-        return Path(self.folder) / f"level-{level + 1:02d}-context.npy"
+    def context(self, level: int, first_row: int) -> Path:
+        """Return the path of a slice of V."""
+        return Path(self.folder) / f"level-{level + 1:02d}-context-{first_row}.npy"
+
+    def context_slices(self, level: int) -> list[Path]:
+        """Return the paths of all slices of V, in order."""
+        found = Path(self.folder).glob(self.context(level, 0).name.replace("-0.", "-*."))
+        return sorted(found, key=lambda path: int(path.stem.rsplit("-", 1)[1]))
 
 
 class WorkerBlock:
-    """Consecutive shards of R with their rows of U, current and last accepted. The first block also stores V."""
+    """Consecutive shards of R with their rows of U, current and last accepted.
+
+    V is whole, but between passes only the own slice of it is up to date.
+    """
 
     def __init__(self, R: Residual, first_row: int, norms: NDArray[np.float64], kernels: Kernels) -> None:
         self.R = R
@@ -106,57 +105,75 @@ class WorkerBlock:
         self.level = 0
         self.kernels = kernels
         self.lock = threading.Lock()
-        self._context: tuple[int, ContextFactor] | None = None
+        self.initial_v: tuple[int, NDArray[Any]] | None = None
         self._attempt = 0
-        self._U = self._accepted = np.empty((0, 0), R.data.dtype)
+        self._exchange: Exchange | None = None
+        self._context: ContextSlice | None = None
+        self.V = self._U = self._accepted = self._zeros(0, 0)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a block stays on the worker that built it")
 
     def __sizeof__(self) -> int:
-        return self.R.data.nbytes + self.R.data.size * np.dtype(np.int32).itemsize + 2 * self._U.nbytes
+        factors = 2 * self.V.nbytes + 2 * self._U.nbytes
+        return self.R.data.nbytes + self.R.data.size * np.dtype(np.int32).itemsize + factors
 
     @property
     def state(self) -> BlockState:
         """What the engine should know."""
         return BlockState(self.level, self.norms, self.R.nnz)
 
-    def rows_at(self, stamp: TaskStamp, width: int) -> NDArray[Any]:
-        """Return U after the stamp's transition; raise BlockLostError if the stamp does not match."""
-        if stamp.transition == "start" and stamp.attempt > self._attempt and stamp.level == self.level:
-            self._attempt = stamp.attempt
-            self._U, self._accepted = (aligned_empty((self.R.n_rows, width), self.R.data.dtype) for _ in range(2))
-            self._U[:] = self._accepted[:] = 0
-        elif (stamp.level, stamp.attempt) != (self.level, self._attempt):
+    def start(self, stamp: TaskStamp, exchange: Exchange, components: int) -> NDArray[Any]:
+        """Start an attempt at a level with U = 0; returns an array for V, of which the caller fills the own slice."""
+        with self.lock:
+            if stamp.level != self.level or stamp.attempt <= self._attempt:
+                raise BlockLostError
+            self._attempt, self._exchange, self._context = stamp.attempt, exchange, None
+            self.V = self._U = self._accepted = self._zeros(0, 0)  # not kept while new ones are allocated
+            width = padded_width(components)
+            self.V = self._zeros(self.R.n_columns, width)
+            self._U, self._accepted = (self._zeros(self.R.n_rows, width) for _ in range(2))
+            return self.V
+
+    def start_context(self, stamp: TaskStamp, components: int) -> ContextSlice:
+        """Take the own slice of V as the start of the level."""
+        exchange = self.exchange_at(stamp)
+        rows = exchange.rows
+        V, chunks = self.V[rows.start : rows.stop], exchange.slices.chunks(exchange.index)
+        self._context = ContextSlice(self.kernels, V, components, chunks)
+        return self._context
+
+    def exchange_at(self, stamp: TaskStamp) -> Exchange:
+        """Return the exchange of the stamp's attempt; raise BlockLostError if this block has none.
+
+        It lasts until the next attempt, beyond a deflation: other blocks may be slower.
+        """
+        if self._exchange is None or stamp.attempt != self._attempt:
             raise BlockLostError
-        elif stamp.transition == "accept":
-            self._accepted[:] = self._U
-        elif stamp.transition == "revert":
-            self._U[:] = self._accepted
-        return self._U
+        return self._exchange
 
-    def start_context(self, stamp: TaskStamp, V: NDArray[Any]) -> ContextFactor:
-        """Store V of a new level."""
-        context = ContextFactor(self.kernels, V)
-        self._context = stamp.attempt, context
-        return context
-
-    def context_at(self, stamp: TaskStamp) -> ContextFactor:
-        """Return V after the stamp's transition; raise BlockLostError as :meth:`rows_at` does."""
-        attempt, context = self._context or (None, None)
-        if context is None or (stamp.level, stamp.attempt) != (self.level, attempt):
+    def apply(self, stamp: TaskStamp) -> tuple[NDArray[Any], ContextSlice]:
+        """Apply the stamp's transition; returns U and the slice of V. The caller holds the lock."""
+        if self._context is None or (stamp.level, stamp.attempt) != (self.level, self._attempt):
             raise BlockLostError
         if stamp.transition == "accept":
-            context.accept(stamp.extrapolation)
+            self._accepted[:] = self._U
+            self._context.accept(stamp.extrapolation)
         elif stamp.transition == "revert":
-            context.revert()
-        return context
+            self._U[:] = self._accepted
+            self._context.revert()
+        return self._U, self._context
 
     def deflate(self, U: NDArray[Any], V: NDArray[Any]) -> None:
         """Subtract one more level from R."""
         self.norms = self.kernels.deflate(self.R, U, V)
         self.level += 1
         self._context = None
+
+    def _zeros(self, n_rows: int, width: int) -> NDArray[Any]:
+        array = aligned_empty((n_rows, width), self.R.data.dtype)
+        array[:] = 0
+        return array
 
 
 def mean_row_entries(source: MatrixSource, ranges: list[range], threads: int) -> list[float]:
@@ -215,70 +232,62 @@ def block_state(block: WorkerBlock) -> BlockState:
         return block.state
 
 
-def sweep(
-    block: WorkerBlock, stamp: TaskStamp, V: NDArray[Any], gram_v: NDArray[np.float64], inner_sweeps: int
-) -> PartialSums:
-    """Run the fused pass over a block."""
-    V = _aligned(V)
+def sweep(block: WorkerBlock, stamp: TaskStamp, gram_v: NDArray[np.float64], inner_sweeps: int) -> BlockSums:
+    """Run the fused pass; V is complete."""
     with block.lock:
-        U = block.rows_at(stamp, V.shape[1])
-        return PartialSums(*block.kernels.sweep(block.R, V, gram_v, U, inner=inner_sweeps))
+        U, _ = block.apply(stamp)
+        return BlockSums(*block.kernels.sweep(block.R, block.V, gram_v, U, inner=inner_sweeps))
 
 
-def join_sums(consecutive: list[PartialSums]) -> PartialSums:
-    """Add the sums of consecutive blocks."""
-    grams = np.concatenate([sums.grams for sums in consecutive])
-    return PartialSums(reduce(merge_partials, [sums.parts for sums in consecutive]), grams)
-
-
-def update_context(context: ContextFactor, sums: PartialSums, inner_sweeps: int) -> PassResult:
-    """Update V against the sums of all blocks."""
-    gram_u = sequential_sum(sums.grams)
-    product = context.update(tree_sum(sums.parts), gram_u, inner_sweeps)
-    return PassResult(gram_u, context.gram, product)
-
-
-def apply_transition(block: WorkerBlock, stamp: TaskStamp, width: int) -> None:
-    """Apply the stamp's transition to U and nothing else."""
+def update_context(
+    block: WorkerBlock, stamp: TaskStamp, C: NDArray[Any], gram_u: NDArray[np.float64], inner_sweeps: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Update the slice of V; returns ``V^T V`` and ``<C, V>`` of each chunk."""
     with block.lock:
-        block.rows_at(stamp, width)
+        _, context = block.apply(stamp)
+        products = context.update(C, gram_u, inner_sweeps)
+        return context.grams, products
 
 
-def rescale_rows(block: WorkerBlock, stamp: TaskStamp, ratio: NDArray[np.float64]) -> None:
-    """Multiply the columns of U."""
+def apply_transition(block: WorkerBlock, stamp: TaskStamp) -> ContextSlice:
+    """Apply the stamp's transition to U and the slice of V; returns the latter."""
     with block.lock:
-        U = block.rows_at(stamp, len(ratio))
+        return block.apply(stamp)[1]
+
+
+def rescale(block: WorkerBlock, stamp: TaskStamp, ratio: NDArray[np.float64]) -> None:
+    """Multiply the columns of U and divide those of the slice of V."""
+    with block.lock:
+        U, context = block.apply(stamp)
         U *= ratio.astype(U.dtype)
+        context.rescale(ratio)
 
 
 def row_factor(block: WorkerBlock, stamp: TaskStamp, components: int) -> NDArray[Any]:
     """Return the block's rows of U without padding."""
     with block.lock:
-        return np.ascontiguousarray(block.rows_at(stamp, components)[:, :components])
+        return np.ascontiguousarray(block.apply(stamp)[0][:, :components])
 
 
-def save_row_factor(block: WorkerBlock, stamp: TaskStamp, components: int, files: FactorFiles) -> None:
-    """Write the block's rows of U to their file."""
-    _save(files.rows(stamp.level, block.first_row), row_factor(block, stamp, components))
-
-
-def context_factor(block: WorkerBlock, stamp: TaskStamp) -> NDArray[Any]:
-    """Return V without padding."""
-    return block.context_at(stamp).unpadded()
-
-
-def save_context_factor(block: WorkerBlock, stamp: TaskStamp, files: FactorFiles) -> None:
-    """Write V to its file."""
-    _save(files.context(stamp.level), context_factor(block, stamp))
-
-
-def deflate(block: WorkerBlock, stamp: TaskStamp, V: NDArray[Any]) -> list[BlockState]:
-    """Subtract the current level from R."""
+def context_rows(block: WorkerBlock, stamp: TaskStamp) -> NDArray[Any]:
+    """Return the block's slice of V without padding."""
     with block.lock:
-        if block.level == stamp.level:
-            V = _aligned(V)
-            block.deflate(block.rows_at(stamp, V.shape[1]), V)
-        return [block.state]
+        return block.apply(stamp)[1].unpadded()
+
+
+def save_factors(block: WorkerBlock, stamp: TaskStamp, components: int, files: FactorFiles) -> None:
+    """Write the block's rows of U and its slice of V to their files."""
+    _save(files.rows(stamp.level, block.first_row), row_factor(block, stamp, components))
+    rows = block.exchange_at(stamp).rows
+    if rows:
+        _save(files.context(stamp.level, rows.start), context_rows(block, stamp))
+
+
+def deflate(block: WorkerBlock, stamp: TaskStamp) -> BlockState:
+    """Subtract the current level from R; V is complete."""
+    with block.lock:
+        block.deflate(block.apply(stamp)[0], block.V)
+        return block.state
 
 
 def replay(block: WorkerBlock, level: int, U: NDArray[Any], V: NDArray[Any]) -> BlockState:
@@ -291,8 +300,8 @@ def replay(block: WorkerBlock, level: int, U: NDArray[Any], V: NDArray[Any]) -> 
 
 def replay_from_files(block: WorkerBlock, level: int, files: FactorFiles) -> BlockState:
     """Subtract a level whose factors were written to files."""
-    U, V = np.load(files.rows(level, block.first_row)), np.load(files.context(level))
-    return replay(block, level, U, V)
+    V = np.concatenate([np.load(path) for path in files.context_slices(level)])
+    return replay(block, level, np.load(files.rows(level, block.first_row)), V)
 
 
 def write_part(
@@ -318,8 +327,3 @@ def folder_exists(files: FactorFiles) -> bool:
 def _save(path: Path, array: NDArray[Any]) -> None:
     with atomic_path(path) as temporary:
         np.save(temporary, array, allow_pickle=False)
-
-
-def _aligned(V: NDArray[Any]) -> NDArray[Any]:
-    # An array from another worker may be unaligned, so that its rows straddle cache lines.
-    return V if V.ctypes.data % ALIGNMENT == 0 else padded_factor(V)

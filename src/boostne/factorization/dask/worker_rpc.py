@@ -1,35 +1,35 @@
-"""Calls between workers: what every pass needs, without a round trip through the scheduler for each step.
+"""Calls between workers, without a round trip through the scheduler for each of them.
 
 A task takes about ten milliseconds until the client has its result, and a pass would take several in sequence.
-Instead the client calls the worker of the first block, which stores V, and that one calls the others: V is sent down
-a tree over the blocks, and results return up the tree, those of consecutive blocks joined in order.
+Instead the client calls the worker of the first block, and that one calls the others along a tree over the blocks;
+results return up the tree, those of consecutive blocks joined in order. In between, blocks call each other directly
+(:mod:`.exchange`).
+
+This needs names that Dask does not document: ``handlers``, ``rpc``, ``data`` and ``executor`` of a worker, ``proxy`` of
+a scheduler, and ``to_serialize``. They are used in this module only, and ``tests/test_dask.py`` looks for them.
 """
 
 import asyncio
+import concurrent.futures
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from boostne.factorization.context_factor import ContextFactor
 from boostne.factorization.dask import worker_block
-from boostne.factorization.dask.worker_block import BlockLostError, BlockState, TaskStamp, WorkerBlock
-from boostne.factorization.engine import PassResult
+from boostne.factorization.dask.exchange import BlockLostError, Site
+from boostne.factorization.dask.worker_block import WorkerBlock
 
 HANDLER = "boostne"
 
-Site = tuple[str, str]  # of a block: the address of its worker and its key there
+Call = Callable[..., Coroutine[Any, Any, Any]]  # its first argument is a WorkerGroup
 
 
 @dataclass(frozen=True)
 class GroupTask:
-    """What each block does, and how the results of consecutive blocks are joined."""
+    """What each block does: ``run(group, *arguments)``, which returns a list."""
 
-    run: Callable[..., Any]
+    run: Call
     arguments: tuple[Any, ...]
-    join: Callable[[list[Any]], Any]
 
 
 class WorkerGroup:
@@ -40,9 +40,14 @@ class WorkerGroup:
         self._sites = sites
 
     @property
+    def site(self) -> Site:
+        """The first block, which is on this worker."""
+        return self._sites[0]
+
+    @property
     def block(self) -> WorkerBlock:
         """The block on this worker."""
-        block: WorkerBlock | None = self._worker.data.get(self._sites[0][1])
+        block: WorkerBlock | None = self._worker.data.get(self.site[1])
         if block is None:
             raise BlockLostError
         return block
@@ -51,16 +56,21 @@ class WorkerGroup:
         """Call a function on a task thread, so that the worker can serve other calls in the meantime."""
         return await asyncio.get_running_loop().run_in_executor(self._worker.executor, function, *arguments)
 
-    async def run_on_all(self, task: GroupTask) -> Any:
-        """Run a task on every block; returns the joined result."""
-        block = self.block
-        others = [self._run_on_branch(branch, task) for branch in branches(self._sites)]
-        results = await asyncio.gather(self.in_thread(task.run, block, *task.arguments), *others)
-        return await self.in_thread(task.join, results)
+    async def run_on_all(self, task: GroupTask) -> list[Any]:
+        """Run a task on every block; returns the results of all, in order."""
+        others = [self._ask(branch, WorkerGroup.run_on_all, task) for branch in branches(self._sites)]
+        results = await asyncio.gather(task.run(self, *task.arguments), *others)
+        return [result for some in results for result in some]
 
-    async def _run_on_branch(self, sites: list[Site], task: GroupTask) -> Any:
+    async def ask(self, site: Site, function: Call, *arguments: Any) -> Any:
+        """Return ``function(group, *arguments)`` for the group of one other block, called on its worker."""
+        if site[0] == self.site[0]:
+            return await function(WorkerGroup(self._worker, [site]), *arguments)
+        return await self._ask([site], function, *arguments)
+
+    async def _ask(self, sites: list[Site], function: Call, *arguments: Any) -> Any:
         peer = self._worker.rpc(sites[0][0])
-        return unpack_reply(await getattr(peer, HANDLER)(**request(sites, WorkerGroup.run_on_all, task)))
+        return unpack_reply(await getattr(peer, HANDLER)(**request(sites, function, *arguments)))
 
 
 def branches(sites: list[Site]) -> list[list[Site]]:
@@ -77,19 +87,32 @@ def branches(sites: list[Site]) -> list[list[Site]]:
 
 
 def host_block(*arguments: Any) -> WorkerBlock:
-    """Build a block in a task, and register the handler that serves calls to its worker."""
+    """Build a block in a task, after registering the handler that serves calls to its worker."""
     from distributed import get_worker
 
-    worker = get_worker()
+    register_handler(get_worker())
+    return worker_block.build_block(*arguments)
+
+
+def register_handler(worker: Any) -> None:
+    """Let a worker serve calls."""
 
     async def handler(sites: list[Site], call: Any) -> dict[str, Any]:
         return await _serve(worker, sites, *call)
 
     worker.handlers[HANDLER] = handler
-    return worker_block.build_block(*arguments)
 
 
-def request(sites: list[Site], function: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any) -> dict[str, Any]:
+def send_request(client: Any, address: str, message: dict[str, Any]) -> concurrent.futures.Future[Any]:
+    """Send a request to a worker through the scheduler, which reaches every worker; the client may not."""
+
+    async def send() -> Any:
+        return await client.scheduler.proxy(worker=address, msg={"op": HANDLER, **message})
+
+    return asyncio.run_coroutine_threadsafe(send(), client.loop.asyncio_loop)
+
+
+def request(sites: list[Site], function: Call, *arguments: Any) -> dict[str, Any]:
     """Return the message that runs ``function(group, *arguments)`` on the worker of the first of these blocks."""
     return {"sites": sites, "call": _serialized((function, arguments))}
 
@@ -103,9 +126,7 @@ def unpack_reply(reply: dict[str, Any] | None) -> Any:
     return reply["result"]
 
 
-async def _serve(
-    worker: Any, sites: list[Site], function: Callable[..., Coroutine[Any, Any, Any]], arguments: tuple[Any, ...]
-) -> dict[str, Any]:
+async def _serve(worker: Any, sites: list[Site], function: Call, arguments: tuple[Any, ...]) -> dict[str, Any]:
     """Run a request; errors are part of the reply, since an exception would lose its type on the scheduler."""
     try:
         result = await function(WorkerGroup(worker, sites), *arguments)
@@ -120,54 +141,3 @@ def _serialized(value: Any) -> Any:
     from distributed.protocol.serialize import to_serialize
 
     return to_serialize(value)  # type: ignore[no-untyped-call]
-
-
-async def start_level(group: WorkerGroup, stamp: TaskStamp, V: NDArray[Any]) -> NDArray[np.float64]:
-    """Start a level from this V; returns its Gram matrix."""
-    context: ContextFactor = await group.in_thread(group.block.start_context, stamp, V)
-    return context.gram
-
-
-async def run_pass(group: WorkerGroup, stamp: TaskStamp, inner_sweeps: int) -> PassResult:
-    """Sweep all blocks, then update V."""
-    context: ContextFactor = await group.in_thread(group.block.context_at, stamp)
-    arguments = (stamp, context.V, context.gram, inner_sweeps)
-    sums = await group.run_on_all(GroupTask(worker_block.sweep, arguments, worker_block.join_sums))
-    result: PassResult = await group.in_thread(worker_block.update_context, context, sums, inner_sweeps)
-    return result
-
-
-async def apply_transition(group: WorkerGroup, stamp: TaskStamp) -> NDArray[np.float64]:
-    """Apply the stamp's transition to U and V and nothing else; returns V's Gram matrix."""
-    context: ContextFactor = await group.in_thread(group.block.context_at, stamp)
-    task = GroupTask(worker_block.apply_transition, (stamp, context.V.shape[1]), _no_result)
-    await group.run_on_all(task)
-    return context.gram
-
-
-async def reseed(group: WorkerGroup, stamp: TaskStamp, component: int, values: NDArray[Any]) -> None:
-    """Replace one component of V."""
-    group.block.context_at(stamp).reseed(component, values)
-
-
-async def rescale(group: WorkerGroup, stamp: TaskStamp, ratio: NDArray[np.float64]) -> None:
-    """Scale U on all workers, and V."""
-    context: ContextFactor = await group.in_thread(group.block.context_at, stamp)
-    await group.run_on_all(GroupTask(worker_block.rescale_rows, (stamp, ratio), _no_result))
-    await group.in_thread(context.rescale, ratio)
-
-
-async def deflate(group: WorkerGroup, stamp: TaskStamp) -> list[BlockState]:
-    """Subtract the current level from all blocks."""
-    context: ContextFactor = await group.in_thread(group.block.context_at, stamp)
-    task = GroupTask(worker_block.deflate, (stamp, context.V), _concatenated)
-    states: list[BlockState] = await group.run_on_all(task)
-    return states
-
-
-def _no_result(_: list[None]) -> None:
-    """Join the results of a task that has none."""
-
-
-def _concatenated(states: list[list[BlockState]]) -> list[BlockState]:
-    return [state for some in states for state in some]

@@ -10,7 +10,7 @@ from boostne.errors import ParameterError
 from boostne.kernels.column_blocked_csr import ColumnBlockedCSR, Residual
 from boostne.kernels.contract import DEAD_COMPONENT, Array, DoubleArray, IndexArray, Kernels, PushedRows, SparseRows
 from boostne.kernels.csr_graph import CSRGraph, TransitionGraph, WalkGraph
-from boostne.kernels.layout import BLOCK_COLUMNS, aligned_empty, round_up, tile_width
+from boostne.kernels.layout import BLOCK_COLUMNS, aligned_empty, round_up, row_chunks, tile_width
 from boostne.kernels.native.library import load_library
 from boostne.kernels.push_graph import PushGraph
 from boostne.kernels.sharded_csr import ShardedCSR
@@ -18,8 +18,6 @@ from boostne.kernels.skipgram import Edges, SkipGram
 from boostne.kernels.tree_reduction import PartialSum, max_pending_nodes, tree_nodes
 
 INSTRUCTION_SETS = ("baseline", "avx2", "avx512")
-CHUNK_ROWS = 256
-MAX_CHUNKS = 64
 SUFFIX = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64"}
 
 
@@ -36,14 +34,17 @@ def _check_factors(R: Residual, U: Array, V: Array) -> None:
         raise ValueError(f"factors of shapes {U.shape} and {V.shape} do not fit a {R.n_rows} by {R.n_columns} matrix")
 
 
+def _checked_cuts(V: Array, cuts: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    if cuts is None:
+        return row_chunks(len(V))
+    if cuts[0] != 0 or cuts[-1] != len(V) or (np.diff(cuts) < 0).any():
+        raise ValueError(f"chunks must cover {len(V)} rows in order; got the boundaries {cuts}")
+    return cuts
+
+
 def _check_same_shape(V: Array, W: Array) -> None:
     if V.shape != W.shape:
         raise ValueError(f"both matrices must have the same shape; got {V.shape} and {W.shape}")
-
-
-def _n_chunks(n_rows: int) -> int:
-    # Depends on the number of rows only, so that sums over chunks do not depend on the number of threads.
-    return max(1, min(MAX_CHUNKS, n_rows // CHUNK_ROWS))
 
 
 class NativeKernels(Kernels):
@@ -85,12 +86,16 @@ class NativeKernels(Kernels):
         nodes = tree_nodes(R.first_shard, R.n_shards)
         sums = aligned_empty((len(nodes) * n_columns, width), V.dtype)
         grams = np.empty((R.n_shards, width, width))
-        buffers = min(self.threads, R.n_shards) + max_pending_nodes(R.first_shard, R.n_shards)
-        scratch = self._scratch_for(((1 + buffers) * n_columns, width), V.dtype)
+        pending = max_pending_nodes(R.first_shard, R.n_shards)
+        # A column-blocked R needs accumulators for some columns at a time, which the kernel allocates itself.
+        buffers = pending + (1 if isinstance(R, ColumnBlockedCSR) else min(self.threads, R.n_shards))
+        n_tiles = n_columns if width > tile_width(V.dtype) else 0
+        n_accumulated = 0 if isinstance(R, ColumnBlockedCSR) else buffers * n_columns
+        scratch = self._scratch_for((n_tiles + n_accumulated, width), V.dtype)
         name, matrix = _residual("sweep", R)
         self._call_typed(
             name, V.dtype, R.first_shard, *matrix, n_columns, width, inner, DEAD_COMPONENT, V, gram_v, U, sums,
-            grams, buffers, scratch,
+            grams, scratch[:n_tiles] if n_tiles else None, buffers, *([scratch[n_tiles:]] if n_accumulated else []),
         )  # fmt: skip
         return [PartialSum(*node, sums[i * n_columns :][:n_columns]) for i, node in enumerate(nodes)], grams
 
@@ -101,21 +106,23 @@ class NativeKernels(Kernels):
         _, matrix = _residual("solve_rows", R)
         self._call_typed("solve_rows", V.dtype, *matrix, n_columns, width, inner, DEAD_COMPONENT, V, gram_v, U, tiles)
 
-    def hals(self, V: Array, C: Array, gram_u: DoubleArray, *, inner: int) -> tuple[DoubleArray, float]:
+    def hals(
+        self, V: Array, C: Array, gram_u: DoubleArray, *, inner: int, cuts: NDArray[np.int64] | None = None
+    ) -> tuple[DoubleArray, DoubleArray]:
         _check_same_shape(V, C)
-        n_rows, width = V.shape
-        gram_v, product = np.empty((width, width)), np.empty(1)
+        cuts, width = _checked_cuts(V, cuts), V.shape[1]
+        grams, products = np.empty((len(cuts) - 1, width, width)), np.empty(len(cuts) - 1)
         self._call_typed(
-            "hals", V.dtype, _n_chunks(n_rows), n_rows, width, inner, DEAD_COMPONENT, C, gram_u, V, gram_v, product
+            "hals", V.dtype, len(products), cuts, width, inner, DEAD_COMPONENT, C, gram_u, V, grams, products
         )  # fmt: skip
-        return gram_v, float(product[0])
+        return grams, products
 
-    def extrapolate(self, V: Array, W: Array, step: float) -> DoubleArray:
+    def extrapolate(self, V: Array, W: Array, step: float, cuts: NDArray[np.int64] | None = None) -> DoubleArray:
         _check_same_shape(V, W)
-        n_rows, width = V.shape
-        gram_w = np.empty((width, width))
-        self._call_typed("extrapolate", V.dtype, _n_chunks(n_rows), n_rows, width, step, V, W, gram_w)
-        return gram_w
+        cuts, width = _checked_cuts(V, cuts), V.shape[1]
+        grams = np.empty((len(cuts) - 1, width, width))
+        self._call_typed("extrapolate", V.dtype, len(grams), cuts, width, step, V, W, grams)
+        return grams
 
     def deflate(self, R: Residual, U: Array, V: Array) -> DoubleArray:
         _check_factors(R, U, V)

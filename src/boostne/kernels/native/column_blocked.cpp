@@ -13,6 +13,8 @@
 namespace boostne {
 namespace {
 
+constexpr int64_t kRangesPerThread = 8;  // the accumulators of a pass are then a fraction of C
+
 // Allocates an uninitialized buffer on first use.
 template <class T> T* allocate_once(std::unique_ptr<T[]>& buffer, int64_t size) {
   if (!buffer) buffer.reset(new T[size]);
@@ -58,17 +60,70 @@ Strips shard_strips(const Strips& all, const int64_t* blocks, int64_t shard) {
   return {blocks[shard + 1] - blocks[shard], all.rows + blocks[shard], all.strips, all.bits};
 }
 
+// Updates U, each block of rows on one thread, and adds up the Gram matrices of the blocks of each shard.
 template <class T>
-void sweep(int isa, const Strips& all, const int64_t* blocks, const int64_t* starts, const uint32_t* packed_indices,
-           const T* data, const SweepArguments<T>& arguments) {
-  const StripKernels<T> kernels = BOOSTNE_FOR_ISA(isa, strip_kernels<T>());
-  sweep_shards(arguments, [&](int64_t shard, const SweepFactors<T>& factors) {
-    const Strips layout = shard_strips(all, blocks, shard);
-    int64_t max_rows = 0;
-    for (int64_t b = 0; b < layout.blocks; ++b) max_rows = std::max(max_rows, layout.rows[b + 1] - layout.rows[b]);
-    std::vector<T> scratch(strip_scratch_size(max_rows, factors.width));
-    kernels.sweep({layout, starts + blocks[shard] * (all.strips + 1), packed_indices, data, factors, scratch.data()});
+void update_rows(const StripKernels<T>& kernels, const StripEntries<T>& all, const int64_t* blocks,
+                 const SweepArguments<T>& a) {
+  const Strips& layout = all.layout;
+  const Gram<T> gram(a.gram_v, a.width, a.dead);
+  const int64_t square = a.width * a.width;
+  const T* V = tiled_v(a);
+  int64_t max_rows = 0;
+  for (int64_t b = 0; b < layout.blocks; ++b) max_rows = std::max(max_rows, layout.rows[b + 1] - layout.rows[b]);
+  std::vector<double> grams(layout.blocks * square);
+  std::vector<std::unique_ptr<T[]>> scratch(std::max(a.threads, 1));
+  parallel_for(layout.blocks, a.threads, [&](int64_t b, int thread) {
+    kernels.update({{{1, layout.rows + b, layout.strips, layout.bits},
+                     all.starts + b * (layout.strips + 1),
+                     all.packed_indices,
+                     all.data},
+                    {a.n_columns, a.width, a.inner, V, gram.matrix.data(), gram.inverse.data(), a.U, nullptr,
+                     grams.data() + b * square},
+                    allocate_once(scratch[thread], strip_scratch_size(max_rows, a.width))});
   });
+  std::fill(a.grams, a.grams + a.shards * square, 0.0);
+  for (int64_t shard = 0; shard < a.shards; ++shard)
+    for (int64_t i = blocks[shard] * square; i < blocks[shard + 1] * square; ++i)
+      a.grams[shard * square + i % square] += grams[i];
+}
+
+// Computes C = R^T U. Threads take ranges of strips and so need accumulators for these columns only.
+template <class T>
+void scatter_columns(const StripKernels<T>& kernels, const StripEntries<T>& all, const int64_t* blocks,
+                     const SweepArguments<T>& a) {
+  const Strips& layout = all.layout;
+  const int64_t ranges = std::min(layout.strips, kRangesPerThread * std::max(a.threads, 1));
+  const int64_t max_columns = (layout.strips / ranges + 1) << layout.bits;
+  std::vector<std::unique_ptr<T[]>> accumulators(std::max(a.threads, 1));
+  parallel_for(ranges, a.threads, [&](int64_t range, int thread) {
+    const int64_t first = layout.strips * range / ranges, last = layout.strips * (range + 1) / ranges;
+    const int64_t begin = first << layout.bits, columns = std::min(last << layout.bits, a.n_columns) - begin;
+    const int64_t size = columns * a.width;
+    T* buffers = allocate_once(accumulators[thread], a.buffers * max_columns * a.width);
+    ShardTree<T> tree(buffers, a.buffers, size);
+    for (int64_t shard = 0; shard < a.shards; ++shard) {
+      T* C = tree.acquire();
+      std::fill(C, C + size, T(0));
+      kernels.scatter({{shard_strips(layout, blocks, shard), all.starts + blocks[shard] * (layout.strips + 1),
+                        all.packed_indices, all.data},
+                       first,
+                       last,
+                       columns,
+                       a.width,
+                       a.U,
+                       C});
+      tree.add(a.first + shard, C);
+    }
+    for (int64_t p = 0; p < tree.size(); ++p)
+      copy_untiled(tree.sum(p), columns, a.width, a.partials + (p * a.n_columns + begin) * a.width);
+  });
+}
+
+template <class T>
+void sweep(int isa, const StripEntries<T>& all, const int64_t* blocks, const SweepArguments<T>& arguments) {
+  const StripKernels<T> kernels = BOOSTNE_FOR_ISA(isa, strip_kernels<T>());
+  update_rows(kernels, all, blocks, arguments);
+  scatter_columns(kernels, all, blocks, arguments);
 }
 
 template <class T>
@@ -98,11 +153,11 @@ void deflate(int isa, int threads, int64_t shards, const Strips& all, const int6
       int isa, int threads, int64_t first, int64_t shards, const int64_t* blocks, const int64_t* rows, int64_t strips, \
       int bits, const int64_t* starts, const uint32_t* packed_indices, const T* data, int64_t n_columns,               \
       int64_t width, int inner, double dead, const T* V, const double* gram_v, T* U, T* partials, double* grams,       \
-      int64_t buffers, T* scratch) {                                                                                   \
+      T* tiles, int64_t buffers) {                                                                                     \
     return boostne::guarded([&] {                                                                                      \
       boostne::sweep<T>(                                                                                               \
-          isa, {blocks[shards], rows, strips, bits}, blocks, starts, packed_indices, data,                             \
-          {threads, first, shards, n_columns, width, inner, dead, V, gram_v, U, partials, grams, buffers, scratch});   \
+          isa, {{blocks[shards], rows, strips, bits}, starts, packed_indices, data}, blocks,                           \
+          {threads, first, shards, n_columns, width, inner, dead, V, gram_v, U, partials, grams, tiles, buffers});     \
     });                                                                                                                \
   }                                                                                                                    \
   BOOSTNE_API int boostne_deflate_column_blocked_##SUFFIX(                                                             \

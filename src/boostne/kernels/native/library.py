@@ -50,16 +50,16 @@ TYPES: dict[str, Any] = {
 COMMON = "ii"
 ROWS = "l LLIT"  # shards, cuts, indptr, indices, data
 COLUMN_BLOCKED = "l LL li LUT"  # shards, blocks, rows, strips, bits, starts, packed indices, data
-SWEEP = "ll id TDTTD lT"  # columns, width, inner, dead, V, V^T V, U, partial sums, grams, buffers, scratch
+SWEEP = "ll id TDTTD Tl"  # columns, width, inner, dead, V, V^T V, U, partial sums, grams, tiles, buffers
 WALK_OUTPUT = "TITL"  # scratch, indices, values, counts
 SKIPGRAM = "l ILUII il FF ff u"  # noise, negative, width, U, V, rates, seed
 TYPED = {  # exported with the suffixes f32 and f64, for arrays T of float32 and float64
     "stripe": "l L li LUTL",
-    "sweep": f"l {ROWS} {SWEEP}",
+    "sweep": f"l {ROWS} {SWEEP} T",  # accumulators
     "sweep_column_blocked": f"l {COLUMN_BLOCKED} {SWEEP}",
     "solve_rows": f"{ROWS} ll id TDTT",
-    "hals": "lll id TDTDD",
-    "extrapolate": "lll d TTD",
+    "hals": "lLl id TDTDD",
+    "extrapolate": "lLl d TTD",
     "deflate": f"{ROWS} l TTD",
     "deflate_column_blocked": f"{COLUMN_BLOCKED} l TTD",
     "walk_columns": f"lll LITT LIT TT i {WALK_OUTPUT}",

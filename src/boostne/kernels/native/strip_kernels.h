@@ -19,13 +19,26 @@ struct Strips {  // blocks of one shard
   int bits;
 };
 
-template <class T> struct SweepStrips {
+template <class T> struct StripEntries {
   Strips layout;
   const int64_t* starts;  // offsets of the strips in packed_indices and data: strips + 1 values per block
   const uint32_t* packed_indices;
   const T* data;
+};
+
+template <class T> struct UpdateStrips {  // HALS on the rows of U given p = R V; C is not computed
+  StripEntries<T> entries;
   SweepFactors<T> factors;
   T* scratch;  // strip_scratch_size(rows of the largest block, width) values
+};
+
+template <class T> struct ScatterStrips {  // C += R^T U over a range of strips
+  StripEntries<T> entries;
+  int64_t first, last;  // strips
+  int64_t n_columns;    // of these strips
+  int64_t width;
+  const T* U;
+  T* C;  // tiled, as in row_kernels.h, with the rows of these strips only
 };
 
 template <class T> struct DeflateStrips {  // R <- max(R - U V, 0), compacted towards the start of the shard
@@ -40,7 +53,8 @@ template <class T> struct DeflateStrips {  // R <- max(R - U V, 0), compacted to
 };
 
 template <class T> struct StripKernels {
-  void (*sweep)(const SweepStrips<T>&);
+  void (*update)(const UpdateStrips<T>&);
+  void (*scatter)(const ScatterStrips<T>&);
   void (*deflate)(const DeflateStrips<T>&);
 };
 

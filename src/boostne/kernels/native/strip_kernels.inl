@@ -41,24 +41,35 @@ inline void scatter_strip(const uint32_t* packed, const T* data, int64_t count, 
   }
 }
 
-template <class T, int L, int K> void sweep_strips_tiled(const SweepStrips<T>& s) {
+template <class T, int L, int K> void update_strips_tiled(const UpdateStrips<T>& s) {
   constexpr int64_t Tile = K * L;
+  const StripEntries<T>& e = s.entries;
   const SweepFactors<T>& f = s.factors;
-  const int bits = s.layout.bits;
-  for (int64_t b = 0; b < s.layout.blocks; ++b) {
-    const int64_t* starts = s.starts + b * (s.layout.strips + 1);
-    const int64_t first = s.layout.rows[b], count = s.layout.rows[b + 1] - first;
-    T *p = s.scratch, *u = f.U + first * f.width;
+  const int bits = e.layout.bits;
+  for (int64_t b = 0; b < e.layout.blocks; ++b) {
+    const int64_t* starts = e.starts + b * (e.layout.strips + 1);
+    const int64_t first = e.layout.rows[b], count = e.layout.rows[b + 1] - first;
+    T* p = s.scratch;
     memset(p, 0, sizeof(T) * count * f.width);
     for (int64_t at = 0; at < f.width; at += Tile)
-      for (int64_t t = 0; t < s.layout.strips; ++t)
-        gather_strip<T, L, K>(s.packed_indices + starts[t], s.data + starts[t], starts[t + 1] - starts[t], bits,
+      for (int64_t t = 0; t < e.layout.strips; ++t)
+        gather_strip<T, L, K>(e.packed_indices + starts[t], e.data + starts[t], starts[t + 1] - starts[t], bits,
                               f.V + at * f.n_columns + (t << bits) * Tile, p + at, f.width);
-    update_rows<T, L>(f, p, u, count, p + count * f.width);
-    for (int64_t at = 0; at < f.width; at += Tile)
-      for (int64_t t = 0; t < s.layout.strips; ++t)
-        scatter_strip<T, L, K>(s.packed_indices + starts[t], s.data + starts[t], starts[t + 1] - starts[t], bits,
-                               u + at, f.width, f.C + at * f.n_columns + (t << bits) * Tile);
+    update_rows<T, L>(f, p, f.U + first * f.width, count, p + count * f.width);
+  }
+}
+
+template <class T, int L, int K> void scatter_strips_tiled(const ScatterStrips<T>& s) {
+  constexpr int64_t Tile = K * L;
+  const StripEntries<T>& e = s.entries;
+  const int bits = e.layout.bits;
+  for (int64_t b = 0; b < e.layout.blocks; ++b) {
+    const int64_t* starts = e.starts + b * (e.layout.strips + 1);
+    const T* u = s.U + e.layout.rows[b] * s.width;
+    for (int64_t at = 0; at < s.width; at += Tile)
+      for (int64_t t = s.first; t < s.last; ++t)
+        scatter_strip<T, L, K>(e.packed_indices + starts[t], e.data + starts[t], starts[t + 1] - starts[t], bits,
+                               u + at, s.width, s.C + at * s.n_columns + ((t - s.first) << bits) * Tile);
   }
 }
 
@@ -109,11 +120,18 @@ template <class T, int L> void deflate_strips_lanes(const DeflateStrips<T>& s) {
   }
 }
 
-template <class T> void sweep_strips(const SweepStrips<T>& s) {
+template <class T> void update_strips(const UpdateStrips<T>& s) {
   if (s.factors.width % kTile<T> == 0)
-    sweep_strips_tiled<T, kWide<T>, kTile<T> / kWide<T>>(s);
+    update_strips_tiled<T, kWide<T>, kTile<T> / kWide<T>>(s);
   else
-    sweep_strips_tiled<T, kNarrow<T>, kPad / kNarrow<T>>(s);
+    update_strips_tiled<T, kNarrow<T>, kPad / kNarrow<T>>(s);
+}
+
+template <class T> void scatter_strips(const ScatterStrips<T>& s) {
+  if (s.width % kTile<T> == 0)
+    scatter_strips_tiled<T, kWide<T>, kTile<T> / kWide<T>>(s);
+  else
+    scatter_strips_tiled<T, kNarrow<T>, kPad / kNarrow<T>>(s);
 }
 
 template <class T> void deflate_strips(const DeflateStrips<T>& s) {
@@ -125,8 +143,10 @@ template <class T> void deflate_strips(const DeflateStrips<T>& s) {
 
 }  // namespace
 
-template <> StripKernels<float> strip_kernels<float>() { return {sweep_strips<float>, deflate_strips<float>}; }
-template <> StripKernels<double> strip_kernels<double>() { return {sweep_strips<double>, deflate_strips<double>}; }
+template <class T> StripKernels<T> strip_table() { return {update_strips<T>, scatter_strips<T>, deflate_strips<T>}; }
+
+template <> StripKernels<float> strip_kernels<float>() { return strip_table<float>(); }
+template <> StripKernels<double> strip_kernels<double>() { return strip_table<double>(); }
 
 }  // namespace BOOSTNE_ISA
 }  // namespace boostne

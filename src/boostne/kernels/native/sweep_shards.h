@@ -38,22 +38,28 @@ template <class T> struct SweepArguments {
   T* U;
   T* partials;      // sums of the complete nodes of the tree
   double* grams;    // U^T U of each shard
-  int64_t buffers;  // number of accumulators, which follow the tiled V in scratch
-  T* scratch;
+  T* tiles;         // for a copy of V; null if V has a single tile, which needs none
+  int64_t buffers;  // accumulators that the tree needs
 };
 
-// Calls run(shard, factors) for each shard.
-template <class T, class Run> void sweep_shards(const SweepArguments<T>& a, const Run& run) {
+// Returns V as tiles.
+template <class T> const T* tiled_v(const SweepArguments<T>& a) {
+  if (!a.tiles) return a.V;
+  copy_tiled(a.V, a.n_columns, a.width, a.tiles);
+  return a.tiles;
+}
+
+// Calls run(shard, factors) for each shard; `accumulators` has the size of `a.buffers` times C.
+template <class T, class Run> void sweep_shards(const SweepArguments<T>& a, T* accumulators, const Run& run) {
   const Gram<T> gram(a.gram_v, a.width, a.dead);
   const int64_t size = a.n_columns * a.width, square = a.width * a.width;
-  T* tiled_v = a.scratch;
-  copy_tiled(a.V, a.n_columns, a.width, tiled_v);
+  const T* V = tiled_v(a);
   std::memset(a.grams, 0, sizeof(double) * a.shards * square);
-  ShardTree<T> tree(a.scratch + size, a.buffers, size);
+  ShardTree<T> tree(accumulators, a.buffers, size);
   parallel_for_in_order(a.shards, a.threads, [&](int64_t shard, int, Tasks& tasks) {
     T* C = tree.acquire();
     std::memset(C, 0, sizeof(T) * size);
-    run(shard, SweepFactors<T>{a.n_columns, a.width, a.inner, tiled_v, gram.matrix.data(), gram.inverse.data(), a.U, C,
+    run(shard, SweepFactors<T>{a.n_columns, a.width, a.inner, V, gram.matrix.data(), gram.inverse.data(), a.U, C,
                                a.grams + shard * square});
     tasks.run_in_order(shard, [&] { tree.add(a.first + shard, C); });
   });

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from boostne.kernels.column_blocked_csr import ColumnBlockedCSR, Residual
 from boostne.kernels.contract import DEAD_COMPONENT, Array, DoubleArray
+from boostne.kernels.layout import row_chunks
 from boostne.kernels.sharded_csr import ShardedCSR
 from boostne.kernels.tree_reduction import PartialSum, merge_partials
 
@@ -68,16 +69,30 @@ def sweep(R: Residual, V: Array, gram_v: DoubleArray, U: Array, *, inner: int) -
     return partials, grams
 
 
-def hals(V: Array, C: Array, gram_u: DoubleArray, *, inner: int) -> tuple[DoubleArray, float]:
+def hals(
+    V: Array, C: Array, gram_u: DoubleArray, *, inner: int, cuts: NDArray[np.int64] | None = None
+) -> tuple[DoubleArray, DoubleArray]:
     """Update V."""
-    hals_sweeps(V, C, gram_u, inner)
-    return gram_of(V), float(np.einsum("ij,ij->", C, V, dtype=np.float64))
+    products = []
+    for rows in _chunks(V, cuts):
+        hals_sweeps(V[rows], C[rows], gram_u, inner)
+        products.append(np.einsum("ij,ij->", C[rows], V[rows], dtype=np.float64))
+    return _grams(V, cuts), np.array(products)
 
 
-def extrapolate(V: Array, W: Array, step: float) -> DoubleArray:
+def extrapolate(V: Array, W: Array, step: float, cuts: NDArray[np.int64] | None = None) -> DoubleArray:
     """Extrapolate from W through V."""
     W[:] = np.maximum(V + V.dtype.type(step) * (V - W), 0)
-    return gram_of(W)
+    return _grams(W, cuts)
+
+
+def _chunks(V: Array, cuts: NDArray[np.int64] | None) -> list[slice]:
+    return [slice(first, last) for first, last in pairwise(row_chunks(len(V)) if cuts is None else cuts)]
+
+
+def _grams(V: Array, cuts: NDArray[np.int64] | None) -> DoubleArray:
+    width = V.shape[1]
+    return np.array([gram_of(V[rows]) for rows in _chunks(V, cuts)]).reshape(-1, width, width)
 
 
 def deflate(R: Residual, U: Array, V: Array) -> DoubleArray:

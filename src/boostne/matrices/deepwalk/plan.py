@@ -18,10 +18,11 @@ from boostne.memory import MemoryBudget, format_bytes
 if TYPE_CHECKING:
     from boostne.matrices.deepwalk.matrix import DeepWalkMatrix
 
-# Entries per row of the pruned X: the typical number, more on graphs with fewer total entries, and never below the
-# least.
+# Entries per row of the pruned X: the typical number; more, as long as X is small; fewer, if it would be large, so that
+# time and memory stay proportional to the nodes; and never below the least, whatever the memory.
 TYPICAL_PER_ROW = 200
-TYPICAL_ENTRIES = 20_000_000
+SMALL_ENTRIES = 20_000_000
+LARGE_ENTRIES, LARGE_PER_ROW = 100_000_000, 60
 MIN_PER_ROW = 32
 # ε times the entries per row and the mean degree. Mass spread evenly over the kept nodes is the inverse of their
 # product; a fifth of that is still worth following.
@@ -33,6 +34,18 @@ SAMPLED_STEPS = 100_000_000  # edges times window, over all sampled blocks
 SAMPLED_PUSH_ROWS = 1024  # per sampled block of the pruned X
 
 logger = logging.getLogger("boostne")
+
+
+def typical_per_row(n_rows: int) -> int:
+    """Return the entries per row of a pruned X if memory is not short; see docs/large-graphs.md for the measurements.
+
+    Examples
+    --------
+    >>> [typical_per_row(n) for n in (50_000, 100_000, 500_000, 1_000_000, 10_000_000)]
+    [400, 200, 200, 100, 60]
+    """
+    at_most = max(min(TYPICAL_PER_ROW, LARGE_ENTRIES // n_rows), LARGE_PER_ROW)
+    return max(at_most, SMALL_ENTRIES // n_rows)
 
 
 class DeepWalkPlan:
@@ -99,7 +112,7 @@ class DeepWalkPlan:
         matrix, work = self._matrix, self._work
         n = work.n_nodes
         n_rows, n_columns = work.shape
-        wanted = matrix.max_per_row or max(TYPICAL_PER_ROW, TYPICAL_ENTRIES // n_rows)
+        wanted = matrix.max_per_row or typical_per_row(n_rows)
         # None if it is to be derived from the entries per row. On small graphs nothing is pruned on the way: exact
         # rows take no longer to build, and are bounded afterwards.
         epsilon = matrix.epsilon if matrix.epsilon is not None or n > LARGE else 0.0

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from boostne.embedding import Embedding
 from boostne.progress import ProgressCallback
-from boostne.visualization.explorer.content import Content, GraphContent, strongest_components
+from boostne.visualization.explorer.content import Content, GraphContent, NodeContent, strongest_components
 from boostne.visualization.explorer.neighbors import nearest_neighbors
 from boostne.visualization.explorer.packing import PackedArray, smallest_type
 
@@ -23,23 +23,31 @@ Rows = NDArray[np.intp]
 
 def describe(content: Content, steps: int) -> dict[str, Any]:
     """Return what the page's script needs to know besides the arrays; components have `steps` + 1 values."""
-    embedding, graph = content.embedding, content.graph
+    embedding = content.embedding
     low, high = embedding.vectors.min(axis=0), embedding.vectors.max(axis=0)
-    return {
-        "title": content.title,
-        "n": len(embedding),
-        "levels": embedding.levels.tolist(),
+    return describe_nodes(content, embedding.levels.tolist()) | {
         "columns": embedding.columns() if embedding.n_levels > 1 else plain_names(embedding),
         "low": low.tolist(),
         "high": high.tolist(),
         "steps": steps,
         "largest": float(max(-low.min(), high.max())),
         "valueSteps": VALUE_STEPS,
+        "similarityUnit": SIMILARITY_UNIT,
+    }
+
+
+def describe_nodes(content: NodeContent, levels: list[int]) -> dict[str, Any]:
+    """Return what the page's script needs to know of nodes without vectors; `levels` are the sizes of the levels."""
+    graph = content.graph
+    return {
+        "title": content.title,
+        "n": len(content.ids),
+        "levels": levels,
+        "columns": [],
         "classes": list(content.classes),
         "labeled": content.label_matrix is not None,
         "communities": 0 if graph is None else int(graph.communities.max(initial=-1)) + 1,
         "notes": list(content.notes),
-        "similarityUnit": SIMILARITY_UNIT,
     }
 
 
@@ -48,7 +56,7 @@ def plain_names(embedding: Embedding) -> list[str]:
     return [str(j + 1) for j in range(embedding.dimensions)]
 
 
-def node_arrays(content: Content, order: Rows) -> dict[str, PackedArray]:
+def node_arrays(content: NodeContent, order: Rows) -> dict[str, PackedArray]:
     """Return the labels, degrees and communities of the nodes, in the given order."""
     arrays = {}
     if content.label_matrix is not None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,13 +39,12 @@ class GraphContent:
 
 
 @dataclass(frozen=True, eq=False)
-class Content:
-    """What is shown for the nodes of an embedding.
+class NodeContent:
+    """What is shown for nodes besides their vectors.
 
     Attributes
     ----------
     title : str
-    embedding : Embedding
     ids : list of str
     classes : list of str
         The labels that occur, the colored ones in natural order, then the others, most frequent first.
@@ -55,7 +55,6 @@ class Content:
     """
 
     title: str
-    embedding: Embedding
     ids: Sequence[str]
     classes: Sequence[str]
     label_matrix: sparse.csr_array | None
@@ -63,21 +62,29 @@ class Content:
     notes: Sequence[str]
 
 
+@dataclass(frozen=True, eq=False)
+class Content(NodeContent):
+    """What is shown for the nodes of an embedding."""
+
+    embedding: Embedding
+
+
 def collect_content(
     embedding: Embedding, labels: Labels | None = None, graph: Graph | None = None, title: str = "Embedding"
 ) -> Content:
     """Match labels and graph with the nodes of the embedding."""
+    found = match_nodes(embedding.nodes, labels, title)
+    notes = list(found.notes)
+    matched = None if graph is None else _match_graph(embedding, graph, notes)
+    return Content(**(vars(found) | {"graph": matched, "notes": notes}), embedding=embedding)
+
+
+def match_nodes(nodes: NDArray[Any], labels: Labels | None, title: str) -> NodeContent:
+    """Match labels with nodes."""
     notes: list[str] = []
-    classes, label_matrix = ([], None) if labels is None else _match_labels(embedding, labels, notes)
-    return Content(
-        title=title,
-        embedding=embedding,
-        ids=[str(node) for node in embedding.nodes.tolist()],
-        classes=classes,
-        label_matrix=label_matrix,
-        graph=None if graph is None else _match_graph(embedding, graph, notes),
-        notes=notes,
-    )
+    classes, label_matrix = ([], None) if labels is None else _match_labels(nodes, labels, notes)
+    ids = [str(node) for node in nodes.tolist()]
+    return NodeContent(title, ids, classes, label_matrix, graph=None, notes=notes)
 
 
 def strongest_components(embedding: Embedding, rows: slice | NDArray[np.intp]) -> NDArray[np.intp]:
@@ -86,8 +93,8 @@ def strongest_components(embedding: Embedding, rows: slice | NDArray[np.intp]) -
     return np.argsort(-size, axis=1, kind="stable")[:, :STRONGEST]
 
 
-def _match_labels(embedding: Embedding, labels: Labels, notes: list[str]) -> tuple[list[str], sparse.csr_array]:
-    indicator, n_left_out = labels.align(embedding.nodes)
+def _match_labels(nodes: NDArray[Any], labels: Labels, notes: list[str]) -> tuple[list[str], sparse.csr_array]:
+    indicator, n_left_out = labels.align(nodes)
     if n_left_out:
         notes.append(f"{_nodes(n_left_out)} with labels {_is(n_left_out)} not in the embedding.")
     n_unlabeled = int(np.count_nonzero(np.diff(indicator.indptr) == 0))

@@ -8,14 +8,18 @@ from boostne.similarity import unit_rows
 from boostne.visualization.layout import flat_map
 
 MAX_LANDMARKS = 3000
+MAX_LEVEL_LANDMARKS = 1000  # of the layout of one level, which starts from that of all levels
 _NEAREST = 5  # landmarks that determine the position of another node
 _JITTER = 0.5  # standard deviation of the displacement, relative to the distance between neighboring landmarks
 _BLOCK_ROWS = 4096
 
 
-def choose_landmarks(n_nodes: int, seed: int) -> NDArray[np.intp]:
-    """Return all rows if there are at most `MAX_LANDMARKS`, or a random sample of this size, sorted."""
-    return np.sort(np.random.default_rng(seed).permutation(n_nodes)[:MAX_LANDMARKS])
+def choose_landmarks(n_nodes: int, seed: int, limit: int) -> NDArray[np.intp]:
+    """Return all rows if there are at most `limit`, or a random sample of this size, sorted.
+
+    A sample contains the smaller ones with the same seed.
+    """
+    return np.sort(np.random.default_rng(seed).permutation(n_nodes)[:limit])
 
 
 def landmark_layout(

@@ -8,7 +8,14 @@ from numpy.typing import NDArray
 
 from boostne.embedding import Embedding, FloatArray
 from boostne.progress import Progress, ProgressCallback, silent
-from boostne.visualization.explorer.landmarks import align, choose_landmarks, landmark_layout, principal_layout
+from boostne.visualization.explorer.landmarks import (
+    MAX_LANDMARKS,
+    MAX_LEVEL_LANDMARKS,
+    align,
+    choose_landmarks,
+    landmark_layout,
+    principal_layout,
+)
 from boostne.visualization.explorer.packing import to_map_grid
 
 _PARALLEL_LEVELS = 2
@@ -24,19 +31,25 @@ def level_layouts(embedding: Embedding, seed: int, progress: ProgressCallback = 
     """
     from threadpoolctl import threadpool_limits
 
-    landmarks = choose_landmarks(len(embedding), seed)
+    landmarks, level_landmarks = _choose(embedding, seed)
     progress(Progress("map", 0.0, "all levels"))
     # One thread per layout: the last bits of sums, and so the layout, would depend on the number of threads.
     with threadpool_limits(1), ThreadPoolExecutor(_PARALLEL_LEVELS) as pool:
         layouts = [landmark_layout(embedding.vectors, landmarks, seed)]
         pending = [
-            pool.submit(landmark_layout, embedding.level(level), landmarks, seed, layouts[0])
+            pool.submit(landmark_layout, embedding.level(level), level_landmarks, seed, layouts[0])
             for level in range(1, count_layouts(embedding))
         ]
         for level, layout in enumerate(pending, 1):
             progress(Progress("map", level / count_layouts(embedding), f"level {level} of {embedding.n_levels}"))
             layouts.append(layout.result())
     return layouts
+
+
+def _choose(embedding: Embedding, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the landmarks of all levels together, and those of each level."""
+    n = len(embedding)
+    return choose_landmarks(n, seed, MAX_LANDMARKS), choose_landmarks(n, seed, MAX_LEVEL_LANDMARKS)
 
 
 def count_layouts(embedding: Embedding) -> int:
@@ -56,7 +69,7 @@ class ProgressiveLayouts:
     def __init__(self, embedding: Embedding, seed: int) -> None:
         self._embedding = embedding
         self._seed = seed
-        self._landmarks = choose_landmarks(len(embedding), seed)
+        self._landmarks, self._level_landmarks = _choose(embedding, seed)
         self._principal = principal_layout(embedding.vectors, self._landmarks)
         self._refined: dict[int, NDArray[np.uint16]] = {}
         self._lock = threading.Lock()
@@ -83,8 +96,9 @@ class ProgressiveLayouts:
         for level in range(count_layouts(self._embedding)):
             if stop.is_set():
                 return
+            landmarks = self._level_landmarks if level else self._landmarks
             with threadpool_limits(1):
-                layout = landmark_layout(self._vectors(level), self._landmarks, self._seed, whole)
+                layout = landmark_layout(self._vectors(level), landmarks, self._seed, whole)
             whole = layout if whole is None else whole
             grid = to_map_grid(layout)
             with self._lock:

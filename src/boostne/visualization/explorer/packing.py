@@ -41,8 +41,7 @@ class PackedArray:
 
     def described(self) -> dict[str, Any]:
         """Return what the script needs to know to unpack :meth:`to_text`."""
-        columns = self.values.shape[1] if self.values.ndim > 1 else 1
-        return {"kind": self.kind, "columns": columns, "differences": self.differences}
+        return {"kind": self.kind, "columns": self._rows().shape[1], "differences": self.differences}
 
     def to_bytes(self) -> bytes:
         """Return the entries, little-endian."""
@@ -51,7 +50,7 @@ class PackedArray:
     def to_text(self) -> str:
         """Return the compressed entries as base64."""
         size = self.values.dtype.itemsize
-        values = self.values.reshape(len(self.values), -1)
+        values = self._rows()
         if self.differences:
             values = np.diff(values, axis=0, prepend=values[:1] * 0)  # modulo 2^bits
         if self.differences or self.values.dtype.kind == "i":
@@ -59,6 +58,9 @@ class PackedArray:
             values = (signed << 1) ^ (signed >> (8 * size - 1))
         planes = np.ascontiguousarray(values).view(np.uint8).reshape(-1, size)
         return _deflated(np.ascontiguousarray(planes.T).tobytes())
+
+    def _rows(self) -> NDArray[Any]:
+        return self.values if self.values.ndim > 1 else self.values[:, None]
 
 
 def text_to_base64(value: Any) -> str:

@@ -26,7 +26,7 @@ from boostne.visualization.explorer.arrays import NEIGHBORS, component_array, de
 from boostne.visualization.explorer.content import collect_content, strongest_components
 from boostne.visualization.explorer.layouts import ProgressiveLayouts
 from boostne.visualization.explorer.packing import json_bytes
-from boostne.visualization.explorer.page import check_not_empty, render_shell
+from boostne.visualization.explorer.page import check_not_empty, explorer_parts, render_explorer
 
 HOST = "127.0.0.1"
 DEFAULT_PORT = 8765
@@ -91,7 +91,7 @@ class ExplorerServer:
         self._arrays = node_arrays(self._content, np.arange(len(embedding)))
         arrays = {name: array.described() for name, array in self._arrays.items()}
         description = describe(self._content, _STEPS) | {"served": True, "arrays": arrays}
-        self._page = render_shell(description, {}, connect="'self'").encode(errors="replace")
+        self._page = render_explorer(explorer_parts(description, {}), connect="'self'").encode(errors="replace")
         self._routes: list[tuple[re.Pattern[str], Callable[..., Response]]] = [
             (re.compile(r""), lambda: Response(_HTML, self._page)),
             (re.compile(r"layouts"), lambda: Response(_JSON, json_bytes(self._layouts.refined_levels()))),

@@ -31,10 +31,16 @@ class Gestures {
   }
 
   wheel(event) {
-    if (this.view.small) return;
+    if (this.view.small || this.leavesWheelToPage(event)) return;
     event.preventDefault();
     const lines = event.deltaMode === 1 ? 16 : 1;
     this.zoom(Math.exp(-event.deltaY * lines * 0.0015), ...this.place(event));
+  }
+
+  // Inside of another page, the wheel scrolls that page until the map was clicked.
+  leavesWheelToPage(event) {
+    const embedded = "embedded" in document.documentElement.dataset;
+    return embedded && !event.ctrlKey && document.activeElement !== this.surface;
   }
 
   down(event) {

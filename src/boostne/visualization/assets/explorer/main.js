@@ -25,14 +25,15 @@ class Explorer {
     await this.colorBy(byId("color-by").value);
     this.connect();
     this.ids = await this.source.array("ids");
-    showHint();
+    showHint(description.columns.length > 0);
     if (description.served) this.watchLayouts();
     this.ready = true;
   }
 
   showSummary() {
     const { n, columns, levels } = this.description;
-    const parts = [count(n, "node"), count(columns.length, "dimension")];
+    const parts = [count(n, "node")];
+    if (columns.length) parts.push(count(columns.length, "dimension"));
     if (levels.length > 1) parts.push(count(levels.length, "level"));
     byId("summary").textContent = parts.join(" · ");
     byId("notes").hidden = !this.description.notes.length;
@@ -65,11 +66,13 @@ class Explorer {
     const { description } = this;
     const choices = { label: "Label", community: "Community", degree: "Degree", component: "Component" };
     if (!description.classes.length) delete choices.label;
+    if (!description.columns.length) delete choices.component;
     if (!this.source.has("degrees")) {
       delete choices.community;
       delete choices.degree;
     }
     byId("color-by").replaceChildren(...Object.entries(choices).map(([value, text]) => make("option", { value }, text)));
+    byId("color-by").parentElement.hidden = Object.keys(choices).length < 2;
     byId("names-field").hidden = !description.classes.length;
     let first = 0;
     const groups = description.levels.map((width, i) => {
@@ -94,10 +97,12 @@ class Explorer {
       this.coloring = groupColoring(communities, Array.from({ length: description.communities }, (_, i) => `Community ${i + 1}`));
     } else if (kind === "degree") {
       this.coloring = degreeColoring(await this.source.array("degrees"));
-    } else {
+    } else if (kind === "component") {
       const column = Number(byId("component").value);
       const values = await this.source.array(`component-${column}`);
       this.coloring = componentColoring(values, description.steps, description.low[column], description.high[column]);
+    } else {
+      this.coloring = new Coloring({});
     }
     this.paint();
   }
@@ -131,11 +136,11 @@ class Explorer {
   }
 
   async select(row) {
-    const { view } = this;
+    const { view, description } = this;
     Object.assign(view.marks, { selected: row, similar: [], edges: [] });
     view.redraw();
     if (row < 0) {
-      showHint();
+      showHint(description.columns.length > 0);
       return;
     }
     showCard(null);
@@ -143,13 +148,13 @@ class Explorer {
     this.ids = await this.source.array("ids");
     const degrees = this.source.has("degrees") ? await this.source.array("degrees") : null;
     const facts = { ...this.facts(row), degree: degrees ? degrees[row] : null, edges: null, neighbors: null };
-    facts.strongest = await this.source.strongest(row);
+    if (description.columns.length) facts.strongest = await this.source.strongest(row);
     const update = () => { if (view.marks.selected === row) showNode(facts, this); };
     update();
     if (degrees) facts.edges = await this.source.edges(row);
-    facts.neighbors = await this.source.neighbors(row);
+    if (description.columns.length) facts.neighbors = await this.source.neighbors(row);
     if (view.marks.selected !== row) return;
-    Object.assign(view.marks, { similar: facts.neighbors.map(([one]) => one), edges: facts.edges ?? [] });
+    Object.assign(view.marks, { similar: facts.neighbors?.map(([one]) => one) ?? [], edges: facts.edges ?? [] });
     update();
     view.redraw();
   }
@@ -168,6 +173,7 @@ class Explorer {
     }
     const facts = this.facts(row);
     showCard(facts, left, top, this.view.camera);
+    if (!this.description.columns.length) return;
     facts.strongest = await this.source.strongest(row);
     if (this.view.marks.hovered === row) showCard(facts, left, top, this.view.camera);
   }

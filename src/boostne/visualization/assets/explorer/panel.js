@@ -63,9 +63,9 @@ function showNode(facts, actions) {
   const parts = [head];
   if (facts.labels) parts.push(chips(facts.labels, facts.row, facts.classes));
   if (facts.degree !== null) parts.push(make("p", { className: "quiet" }, edgeText(facts)));
-  parts.push(make("h3", {}, "Strongest components"), componentRows(facts.strongest, facts.columns));
+  if (facts.strongest) parts.push(make("h3", {}, "Strongest components"), componentRows(facts.strongest, facts.columns));
   if (facts.neighbors) parts.push(make("h3", {}, "Most similar nodes"), neighborList(facts, actions));
-  else parts.push(make("p", { className: "quiet" }, "Finding the most similar nodes …"));
+  else if (facts.strongest) parts.push(make("p", { className: "quiet" }, "Finding the most similar nodes …"));
   byId("node").replaceChildren(...parts);
 }
 
@@ -88,11 +88,12 @@ function neighborList(facts, actions) {
   }));
 }
 
-function showHint() {
+function showHint(hasVectors) {
   const touch = matchMedia("(pointer: coarse)").matches;
+  const shown = hasVectors ? "the nodes most similar to it" : "its label";
   const text = touch
-    ? "Tap a node to see the nodes most similar to it. Drag to move, pinch to zoom."
-    : "Click a node to see the nodes most similar to it. Drag to move, scroll to zoom.";
+    ? `Tap a node to see ${shown}. Drag to move, pinch to zoom.`
+    : `Click a node to see ${shown}. Drag to move, scroll to zoom.`;
   byId("node").replaceChildren(make("p", { className: "quiet" }, text));
 }
 

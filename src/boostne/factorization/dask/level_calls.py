@@ -1,0 +1,149 @@
+"""The calls of a level: what the first worker does for the client, and what every block does for that."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostne.factorization.dask import worker_block
+from boostne.factorization.dask.exchange import (
+    BlockLostError,
+    BlockSums,
+    ContextRows,
+    ContextSlices,
+    Exchange,
+    Site,
+    messages,
+)
+from boostne.factorization.dask.worker_block import BlockState, TaskStamp
+from boostne.factorization.dask.worker_rpc import GroupTask, WorkerGroup
+from boostne.factorization.engine import PassResult
+from boostne.kernels.tree_reduction import sequential_sum
+
+Grams = NDArray[np.float64]
+
+
+async def start_level(
+    group: WorkerGroup, stamp: TaskStamp, V: NDArray[Any], sites: list[Site], slices: ContextSlices
+) -> Grams:
+    """Start a level from this V, of which each block fetches its slice from here; returns its Gram matrix."""
+    block = group.block
+    block.initial_v = stamp.attempt, V
+    try:
+        return await _gram(group, GroupTask(_start, (stamp, sites, slices, V.shape[1])))
+    finally:
+        block.initial_v = None
+
+
+async def run_pass(group: WorkerGroup, stamp: TaskStamp, inner_sweeps: int) -> PassResult:
+    """Sweep all blocks and update V."""
+    results = await group.run_on_all(GroupTask(_run_pass, (stamp, inner_sweeps)))
+    grams_u, grams_v, products = zip(*results, strict=True)
+    product = sequential_sum(np.concatenate(products))
+    return PassResult(grams_u[0], sequential_sum(np.concatenate(grams_v)), float(product))
+
+
+async def apply_transition(group: WorkerGroup, stamp: TaskStamp) -> Grams:
+    """Apply the stamp's transition to U and V and nothing else; returns V's Gram matrix."""
+    return await _gram(group, GroupTask(_apply_transition, (stamp,)))
+
+
+async def reseed(group: WorkerGroup, stamp: TaskStamp, component: int, values: NDArray[Any]) -> None:
+    """Replace one component of V."""
+    await group.run_on_all(GroupTask(_reseed, (stamp, component, values)))
+
+
+async def rescale(group: WorkerGroup, stamp: TaskStamp, ratio: NDArray[np.float64]) -> None:
+    """Scale U and V on all workers."""
+    await group.run_on_all(GroupTask(_rescale, (stamp, ratio)))
+
+
+async def deflate(group: WorkerGroup, stamp: TaskStamp) -> list[BlockState]:
+    """Subtract the current level from all blocks."""
+    return await group.run_on_all(GroupTask(_deflate, (stamp,)))
+
+
+async def _gram(group: WorkerGroup, task: GroupTask) -> Grams:
+    return sequential_sum(np.concatenate(await group.run_on_all(task)))
+
+
+async def _start(
+    group: WorkerGroup, stamp: TaskStamp, sites: list[Site], slices: ContextSlices, components: int
+) -> list[Grams]:
+    block, exchange = group.block, Exchange(sites, sites.index(group.site), slices)
+    V = await group.in_thread(block.start, stamp, exchange, components)
+    for rows in messages(exchange.rows, V.shape[1] * V.itemsize):
+        V[rows.start : rows.stop, :components] = await group.ask(sites[0], _initial_rows, stamp, rows)
+    context = await group.in_thread(block.start_context, stamp, components)
+    return [context.grams]
+
+
+async def _initial_rows(group: WorkerGroup, stamp: TaskStamp, rows: range) -> NDArray[Any]:
+    attempt, V = group.block.initial_v or (0, np.empty((0, 0)))
+    if attempt != stamp.attempt:
+        raise BlockLostError
+    return V[rows.start : rows.stop]
+
+
+async def _run_pass(group: WorkerGroup, stamp: TaskStamp, inner_sweeps: int) -> list[tuple[Grams, Grams, Grams]]:
+    """Run the five steps of :mod:`.exchange`; returns ``U^T U``, and ``V^T V`` and ``<C, V>`` of each own chunk."""
+    block = group.block
+    exchange = block.exchange_at(stamp)
+    gram_v = await _gather_context(group, stamp)
+    stamp = stamp.applied()
+    own: BlockSums = await group.in_thread(worker_block.sweep, block, stamp, gram_v, inner_sweeps)
+    exchange.offer("sums", stamp.number, own)
+    C, grams_u = await exchange.reduce(
+        own, lambda site, rows: group.ask(site, _sums_of_rows, stamp, rows), group.in_thread
+    )
+    gram_u = sequential_sum(grams_u)
+    grams_v, products = await group.in_thread(worker_block.update_context, block, stamp, C, gram_u, inner_sweeps)
+    return [(gram_u, grams_v, products)]
+
+
+async def _gather_context(group: WorkerGroup, stamp: TaskStamp) -> Grams:
+    """Apply the stamp's transition and complete V; returns its Gram matrix."""
+    block = group.block
+    exchange = block.exchange_at(stamp)
+    context = await group.in_thread(worker_block.apply_transition, block, stamp)
+    V = block.V
+    exchange.offer("context", stamp.number, ContextRows(V, context.grams))
+    grams = await exchange.gather(V, context.grams, lambda site, rows: group.ask(site, _context_rows, stamp, rows))
+    return sequential_sum(grams)
+
+
+async def _context_rows(group: WorkerGroup, stamp: TaskStamp, rows: range) -> ContextRows:
+    context: ContextRows = await _offered(group, "context", stamp)
+    return context.rows(rows)
+
+
+async def _sums_of_rows(group: WorkerGroup, stamp: TaskStamp, rows: range) -> BlockSums:
+    sums: BlockSums = await _offered(group, "sums", stamp)
+    return sums.rows(rows)
+
+
+async def _offered(group: WorkerGroup, kind: str, stamp: TaskStamp) -> Any:
+    exchange = group.block.exchange_at(stamp)
+    return await exchange.offered(kind, stamp.number, lambda: group.block.exchange_at(stamp))
+
+
+async def _apply_transition(group: WorkerGroup, stamp: TaskStamp) -> list[Grams]:
+    context = await group.in_thread(worker_block.apply_transition, group.block, stamp)
+    return [context.grams]
+
+
+async def _reseed(group: WorkerGroup, stamp: TaskStamp, component: int, values: NDArray[Any]) -> list[None]:
+    rows = group.block.exchange_at(stamp).rows
+    context = await group.in_thread(worker_block.apply_transition, group.block, stamp)
+    context.reseed(component, values[rows.start : rows.stop])
+    return []
+
+
+async def _rescale(group: WorkerGroup, stamp: TaskStamp, ratio: NDArray[np.float64]) -> list[None]:
+    await group.in_thread(worker_block.rescale, group.block, stamp, ratio)
+    return []
+
+
+async def _deflate(group: WorkerGroup, stamp: TaskStamp) -> list[BlockState]:
+    await _gather_context(group, stamp)
+    return [await group.in_thread(worker_block.deflate, group.block, stamp.applied())]

@@ -1,0 +1,108 @@
+"""Help, typing errors, and the commands for link prediction and clustering."""
+
+import json
+import sys
+
+import pytest
+
+from boostne.cli.program import program, run
+
+SMALL = ("--dimensions", "8", "--levels", "2")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("manners")
+    rows = "".join(f"{i},n{i},{'a' if i < 17 else 'b'}\n" for i in range(34))
+    (folder / "labels.csv").write_text(f"id,name,label\n{rows}")
+    assert run(["embed", "karate", "-o", str(folder / "k.npz"), *SMALL, "-q"]) == 0
+    return folder
+
+
+@pytest.fixture
+def inside(folder, monkeypatch, capsys):
+    """Run the program in a folder with an embedding and labels; returns stdout and stderr."""
+    monkeypatch.chdir(folder)
+
+    def run_here(*arguments, code=0):
+        found = run(list(arguments))
+        out, error = capsys.readouterr()
+        assert found == code, error
+        return out, error
+
+    return run_here
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["embed", "karate", "-o", "x.npz", "--dim", "8"], "there is no option --dim. Did you mean --dimensions?"),
+        (["embed", "karate", "-o", "x.npz", "--dimesions", "8"], "Did you mean --dimensions or"),
+        (["similar", "k.npz", "0", "--window", "8"], "there is no option --window; it belongs to 'boostne embed'"),
+        (
+            ["embed", "karate", "-o", "x.npz", "--method", "hope", "--levels", "2"],
+            "--levels belongs to --method boostne",
+        ),
+        (
+            ["evaluate", "labels.csv", "k.npz"],
+            "the labels come last: 'k.npz' is a file of vectors, 'labels.csv' is not.",
+        ),
+        (["clusters", "labels.csv", "k.npz"], "the labels come last"),
+    ],
+)
+def test_a_mistyped_command_line_is_explained(inside, arguments, message):
+    _, error = inside(*arguments, code=2)
+    assert message in error.splitlines()[0]
+
+
+@pytest.mark.parametrize("name", program.commands)
+def test_every_command_has_short_options_for_help_and_quiet(inside, name):
+    out, _ = inside(name, "-h")
+    assert "-h, --help" in out
+    assert "-q, --quiet" in out
+    assert ":func:" not in out
+    assert ":class:" not in out
+
+
+def test_help_of_embed_begins_with_the_common_options(inside):
+    out, _ = inside("embed", "-h")
+    common, _ = out.split("Common options:")[1].split("Further options:")
+    flags = ["--output", "--method", "--dimensions", "--levels", "--window"]
+    flags += ["--directed", "--model", "--seed", "--threads", "--memory"]
+    assert [
+        line.split(" ")[0].strip(",") for line in common.replace("-o, ", "").split("\n  ") if line[:2] == "--"
+    ] == flags
+
+
+def test_embed_ends_with_what_to_do_next(inside):
+    out, error = inside("embed", "karate", "-o", "x.npz", *SMALL)
+    assert out.splitlines()[-1].split(maxsplit=1) == [
+        "next",
+        "boostne similar x.npz 0, boostne explore x.npz, boostne evaluate x.npz LABELS",
+    ]
+    assert "relative residual 0." in error
+
+
+def test_links_and_clusters(inside):
+    found = json.loads(inside("links", "karate", *SMALL, "--repeats", "1", "--operator", "dot,cosine", "--json")[0])
+    assert found["repeats"] == 1
+    out, error = inside("clusters", "k.npz", "labels.csv", "--repeats", "2")
+    assert "34 nodes with one label" in out
+    assert error.startswith(
+        "boostne: read: labels.csv: separated by commas, header in line 1; node 'id', label 'label'"
+    )
+    assert inside("clusters", "k.npz", "labels.csv", "--repeats", "2", "-q") == (out, "")
+
+
+def test_graphs_are_read_from_standard_input(inside, folder, monkeypatch):
+    (folder / "piped").write_text("1 2\n2 3\n3 1\n")
+    with (folder / "piped").open() as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        out, error = inside("embed", "-", "-o", "y.npz", "--dimensions", "2", "--levels", "1")
+    assert "3 nodes, 3 edges" in out
+    assert error.startswith("boostne: read: -: separated by spaces")
+
+
+def test_estimate_counts_the_whole_process(inside):
+    found = json.loads(inside("estimate", "karate", "--json", *SMALL)[0])
+    assert found["peak_bytes"] > found["fit_bytes"] + 50_000_000

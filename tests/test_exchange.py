@@ -1,0 +1,174 @@
+"""The exchange of V and C among blocks, with all blocks in this process: same bits as the local engine, few bytes."""
+
+import asyncio
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from boostne.factorization import LocalEngine, random_start
+from boostne.factorization.dask import exchange, level_calls, worker_block
+from boostne.factorization.dask.exchange import BlockLostError, ContextSlices, Exchange, messages
+from boostne.factorization.dask.partition import block_ranges
+from boostne.factorization.dask.worker_block import TaskStamp
+from boostne.factorization.dask.worker_rpc import WorkerGroup
+from boostne.kernels import get_kernels
+from boostne.kernels.sharded_csr import ShardedCSR
+from boostne.matrices import CSRSource
+
+COMPONENTS = 5
+
+
+class GroupInProcess(WorkerGroup):
+    """Blocks of this process; counts the rows that each sends to others."""
+
+    def __init__(self, blocks, sites, sent):
+        super().__init__(SimpleNamespace(data=blocks), sites)
+        self.sent = sent
+
+    async def in_thread(self, function, *arguments):
+        await asyncio.sleep(0)
+        return function(*arguments)
+
+    async def ask(self, site, function, *arguments):
+        return await self._ask([site], function, *arguments)
+
+    async def _ask(self, sites, function, *arguments):
+        await asyncio.sleep(0)
+        answer = await function(GroupInProcess(self._worker.data, sites, self.sent), *arguments)
+        if sites[0] != self.site:
+            arrays = [part.sum for part in answer.parts] if hasattr(answer, "parts") else [getattr(answer, "V", [])]
+            self.sent[sites[0][1]] = self.sent.get(sites[0][1], 0) + sum(len(array) for array in arrays)
+        return answer
+
+
+class BlocksInProcess:
+    """The calls of the Dask engine, on blocks of this process."""
+
+    def __init__(self, X, n_blocks):
+        source, self.sent = CSRSource(X), {}
+        places = block_ranges(np.diff(X.indptr), X.shape[1], n_blocks)
+        self.blocks = {str(i): worker_block.build_block(source, place, 1) for i, place in enumerate(places)}
+        self.sites = [(f"worker {key}", key) for key in self.blocks]
+        self.slices = ContextSlices.divide(X.shape[1], len(self.blocks))
+        self.stamp = TaskStamp(0, 0)
+
+    def call(self, function, *arguments, attempt=0, **transition):
+        number = self.stamp.number + 1
+        self.stamp = TaskStamp(self.stamp.level, self.stamp.attempt + attempt, number, **transition)
+        group = GroupInProcess(self.blocks, self.sites, self.sent)
+        return asyncio.run(function(group, self.stamp, *arguments))
+
+    def start(self, V):
+        return self.call(level_calls.start_level, V, self.sites, self.slices, attempt=1)
+
+    def factors(self):
+        stamp = self.stamp.applied()
+        U = [worker_block.row_factor(block, stamp, COMPONENTS) for block in self.blocks.values()]
+        V = [worker_block.context_rows(block, stamp) for block in self.blocks.values()]
+        return np.concatenate(U), np.concatenate(V)
+
+
+@pytest.fixture(scope="module")
+def matrix():
+    """Seven shards, which only some numbers of workers divide into complete subtrees."""
+    X = sparse.random_array((700, 1100), density=0.65, format="csr", dtype="float32", rng=np.random.default_rng(0))
+    assert ShardedCSR.from_csr(X).n_shards == 7
+    return X
+
+
+@pytest.mark.parametrize("n_blocks", [1, 2, 3, 4, 7])
+def test_a_level_has_the_bits_of_the_local_engine(matrix, n_blocks, monkeypatch):
+    X = matrix
+    monkeypatch.setattr(exchange, "RECEIVED_BYTES", 10_000)  # several messages for each slice
+    local, blocks = LocalEngine(get_kernels()), BlocksInProcess(X.copy(), n_blocks)
+    local.load(CSRSource(X.copy()))
+    V = random_start(0, X.shape[1], COMPONENTS, X.dtype)(0)
+    for _ in range(2):
+        local.start_level(V)
+        np.testing.assert_array_equal(blocks.start(V), local.gram_v())
+        transition = {}
+        for extrapolation in (0.0, 0.7, None, 0.4, 0.0):
+            result = blocks.call(level_calls.run_pass, 3, **transition)
+            for found, expected in zip(result, local.step(3), strict=True):
+                np.testing.assert_array_equal(found, expected)
+            if extrapolation is None:
+                local.revert()
+                transition = {"transition": "revert"}
+            else:
+                local.accept(extrapolation)
+                transition = {"transition": "accept", "extrapolation": extrapolation}
+        np.testing.assert_array_equal(blocks.call(level_calls.apply_transition, **transition), local.gram_v())
+        values = np.linspace(0, 1, X.shape[1], dtype="float32")
+        blocks.call(level_calls.reseed, 2, values)
+        local.reseed(2, values)
+        ratio = np.array([1, 0.5, 0, 2, 3, 0, 0, 0], float)
+        blocks.call(level_calls.rescale, ratio)
+        local.rescale(ratio)
+        for found, expected in zip(blocks.factors(), local.factors(), strict=True):
+            np.testing.assert_array_equal(found, expected)
+        states = blocks.call(level_calls.deflate)
+        local.deflate()
+        assert np.concatenate([state.norms for state in states]).sum() == local.norm2
+        blocks.stamp = replace(blocks.stamp, level=blocks.stamp.level + 1)
+
+
+@pytest.mark.parametrize("n_blocks", [1, 2, 4, 8])
+def test_rows_sent_per_pass(n_blocks):
+    # The shards of each block are a complete subtree.
+    X = sparse.random_array((1024, 2048), density=0.54, format="csr", dtype="float32", rng=np.random.default_rng(0))
+    assert ShardedCSR.from_csr(X).n_shards == 8
+    blocks = BlocksInProcess(X, n_blocks)
+    blocks.start(random_start(0, 2048, COMPONENTS, X.dtype)(0))
+    blocks.sent.clear()
+    blocks.call(level_calls.run_pass, 1)
+    share = 2 * (n_blocks - 1) / n_blocks
+    assert blocks.sent == (dict.fromkeys(blocks.blocks, share * 2048) if n_blocks > 1 else {})
+
+
+@pytest.mark.parametrize("n_rows", [1, 61, 511, 512, 5000, 10**6])
+@pytest.mark.parametrize("n_blocks", [1, 2, 3, 64, 100])
+def test_slices_cover_all_rows_in_whole_chunks(n_rows, n_blocks):
+    slices = ContextSlices.divide(n_rows, n_blocks)
+    rows = [slices.rows(block) for block in range(n_blocks)]
+    assert [row for part in rows for row in (part.start, part.stop)][::2] == [0, *(part.stop for part in rows)][:-1]
+    assert rows[-1].stop == n_rows
+    assert len(rows[0]) > 0  # the first reports U^T U
+    boundaries = {int(part.start + cut) for block, part in enumerate(rows) for cut in slices.chunks(block)}
+    assert boundaries == set(slices.cuts.tolist())
+    if n_rows == 10**6:
+        assert min(len(part) for part in rows) > 0
+
+
+def test_messages_are_limited():
+    assert list(messages(range(5, 12), exchange.RECEIVED_BYTES // 3)) == [range(5, 8), range(8, 11), range(11, 12)]
+    assert list(messages(range(2), exchange.RECEIVED_BYTES * 2)) == [range(1), range(1, 2)]
+    assert not list(messages(range(3, 3), 1))
+
+
+def test_data_that_will_not_come_are_not_waited_for(monkeypatch):
+    monkeypatch.setattr(exchange, "CHECK_SECONDS", 0.001)
+    waiting = Exchange([("here", "key")], 0, ContextSlices.divide(10, 1))
+    checks = []
+
+    def check():
+        checks.append(None)
+        if len(checks) >= 3:
+            raise BlockLostError
+
+    with pytest.raises(BlockLostError):
+        asyncio.run(waiting.offered("sums", 1, check))
+
+    async def offered_later():
+        request = asyncio.create_task(waiting.offered("sums", 2, lambda: None))
+        await asyncio.sleep(0)
+        waiting.offer("context", 2, "V")
+        waiting.offer("sums", 2, "C")
+        return await request
+
+    assert asyncio.run(offered_later()) == "C"
+    waiting.offer("context", 3, "V")
+    with pytest.raises(BlockLostError):  # released with its call
+        asyncio.run(waiting.offered("sums", 2, check))
