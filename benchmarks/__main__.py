@@ -32,8 +32,12 @@ NAMES = (
 )
 ON_DEMAND = (
     "scale",
+    "frontier",
+    "large",
     "living_graphs_scale",
     "cluster",
+    "cluster_kills",
+    "worker_calls",
     "gpu",
     "address_space",
     "tuned_peers",
@@ -44,7 +48,7 @@ ON_DEMAND = (
 
 def main() -> None:
     """Run the requested benchmarks in order."""
-    names = sys.argv[1:] or NAMES
+    names = [name.replace("-", "_") for name in sys.argv[1:]] or NAMES
     known = (*NAMES, *ON_DEMAND)
     unknown = set(names) - set(known)
     if unknown:

@@ -1,106 +1,115 @@
-"""The Dask engine compared with the local one, on worker processes of this machine that communicate over TCP.
+"""Passes on the Dask engine compared with the local one, on worker processes of this machine, over TCP.
 
-Every result is first compared with the local engine's, bit for bit. Then: time as a ratio, peak memory of each process,
-bytes sent per pass, and recovery from killed workers.
+Every result is first compared with the local engine's: bit for bit if X has a shard for each worker, else up to
+rounding. Then, per pass: bytes that each worker sends, CPU time and time as ratios; and the peak memory of a worker,
+including the time when X is built.
 """
 
-import random
-import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from benchmarks.common import dataset_graph, load_graph, peak_bytes, peak_memory, reset_peak, save, show, timed
-from boostne import BoostNE, DeepWalkMatrix, Graph
-from boostne.budget import worker_block_bytes
-from boostne.kernels import available_threads
+from benchmarks.common import load_graph, peak_bytes, reset_peak, save, show
+from boostne import Graph
+from boostne.factorization import LocalEngine, random_start
+from boostne.factorization.dask.engine import DaskEngine
+from boostne.factorization.dask.factor_store import ClientFactorStore
+from boostne.factorization.engine import Engine
+from boostne.kernels import get_kernels
+from boostne.matrices import MatrixSource
+from boostne.matrices.deepwalk.exact import ExactSource
+from boostne.matrices.deepwalk.push import PushSource
 
 LARGE = 300_000
-# Data set or number of nodes to generate, parameters of the fits, number of repetitions.
-CASES: tuple[tuple[str | int, dict[str, Any], int], ...] = (
-    ("blogcatalog", {}, 3),
-    (LARGE, {"connectivity": DeepWalkMatrix(window=10, approximation="push")}, 1),
-)
-KILLED = "blogcatalog"
-WORKERS = (1, 2, 4)
+MAX_PER_ROW, EPSILON = 200, 1e-4
+WORKERS = (2, 4, 8)
 MEMORY_LIMIT = "3GB"  # per worker
-KILLS = 5
 WIDTH = 16  # d_s of the default settings
+PASSES = 4
+INNER_SWEEPS = 4
+ROUNDING = 1e-3  # largest difference of the product if X has more shards than on the local engine
 
 
 def run() -> None:
-    """Run all parts and save them together."""
-    rows = [row for case in CASES for row in compare_engines(*case)]
-    show("Dask workers; 0 is the local engine", rows)
-    graph = load_graph(KILLED)
-    killed = kill_workers(graph, fit(graph), duration=rows[len(WORKERS)]["seconds"])
-    show(f"{KILLED}: one of three workers killed at a random time", killed)
-    rates = local_rates(LARGE)
-    predicted = predictions(**rates)
-    show("Predictions, not measurements", predicted)
-    save("cluster", rows, memory_limit=MEMORY_LIMIT, kills=killed, rates=rates, predictions=predicted)
+    """Run all cases; those that are finished are saved."""
+    rows: list[dict[str, Any]] = []
+    for name in (LARGE, "blogcatalog"):
+        graph = load_graph(name)
+        rows += compare_engines(str(name), graph, source_of(graph))
+        save("cluster", rows, memory_limit=MEMORY_LIMIT, passes=PASSES)
+    show("Dask workers; 0 is the local engine with one thread", rows)
 
 
-def compare_engines(name: str | int, options: dict[str, Any], repeats: int) -> list[dict[str, Any]]:
-    """Fit a graph locally and on clusters; returns a row for each."""
-    graph = load_graph(name)
-    local_peak, _ = peak_memory(prepare_local, name, options)
-    local_seconds, expected = timed(lambda: fit(graph, **options), repeats)
-    rows = [
-        {"graph": str(name), "workers": 0, "seconds": local_seconds, "ratio": 1.0}
-        | {"peak_MB": local_peak / 1e6, "peak_ratio": 1.0, "client_MB": 0.0}
-        | {"client_limit_MB": client_limit(graph) / 1e6, "sent_MB_per_pass": 0.0, "model_MB_per_pass": 0.0}
-    ]
-    show("so far", rows)
-    for workers in WORKERS:
-        measured = fit_on_cluster(graph, options, workers, expected, repeats)
-        client_peak, _ = peak_memory(prepare_client, name, options, workers)
+def source_of(graph: Graph, max_per_row: int = MAX_PER_ROW) -> MatrixSource:
+    """Return DeepWalk's X: exact if the graph is small, else pruned."""
+    options: dict[str, Any] = {"window": 10, "negative": 1, "dtype": "float32"}
+    if graph.n_nodes < LARGE // 3:
+        return ExactSource(graph, **options)
+    return PushSource(graph, epsilon=EPSILON, max_per_row=max_per_row, **options)
+
+
+def compare_engines(name: str, graph: Graph, source: MatrixSource) -> list[dict[str, Any]]:
+    """Run passes on the local engine and on clusters; returns a row for each."""
+    local = measured_passes(LocalEngine(get_kernels(threads=1)), source)
+    rows = []
+    for workers in (0, *WORKERS):
+        found = passes_on_cluster(source, workers) if workers else local
         rows.append(
             {
-                "graph": str(name),
+                "graph": name,
                 "workers": workers,
-                "seconds": measured["seconds"],
-                "ratio": measured["seconds"] / local_seconds,
-                "peak_MB": measured["worker_peak"] / 1e6,
-                "peak_ratio": measured["worker_peak"] / local_peak,
-                "client_MB": client_peak / 1e6,
-                "client_limit_MB": client_limit(graph) / 1e6,
-                "sent_MB_per_pass": measured["sent_per_pass"] / 1e6,
-                "model_MB_per_pass": 2 * (workers - 1) * WIDTH * 4 * graph.n_nodes / 1e6,
+                "same_bits": str(check_same(found, local)),
+                "time_ratio": found["seconds"] / local["seconds"],
+                "cpu_ratio": found["cpu"] / local["cpu"],
+                "peak_MB": found.get("peak", 0) / 1e6,
+                "limit_MB": worker_limit(graph, local["nnz"], workers) / 1e6 if workers else 0.0,
+                "sent_MB_per_pass": found.get("sent", 0) / 1e6,
+                "sent_limit_MB": 2.1 * 4 * WIDTH * graph.n_nodes / 1e6,
             }
         )
         show("so far", rows[-1:])
     return rows
 
 
-def fit(graph: Graph, **options: Any) -> BoostNE:
-    """Embed with default parameters."""
-    return BoostNE(**options).fit(graph)
-
-
-def client_limit(graph: Graph) -> float:
-    """Return 1.5 times the bytes of adjacency, U and V."""
+def worker_limit(graph: Graph, nnz: int, workers: int) -> float:
+    """Return what a worker may hold: three arrays of the size of V, its share of X, the graph, and 64 MB."""
     A = graph.adjacency
     adjacency = A.data.nbytes + A.indices.nbytes + A.indptr.nbytes
-    return 1.5 * (adjacency + 2 * graph.n_nodes * BoostNE().dimensions * 4)
+    return 3 * 4 * WIDTH * graph.n_nodes + 8 * nnz / workers + adjacency + 64e6
 
 
-def prepare_local(name: str | int, options: dict[str, Any]) -> Any:
-    """Prepare a fit on the local engine, for :func:`peak_memory`."""
-    graph = load_graph(name)
-    return lambda: bool(fit(graph, **options))
+def measured_passes(engine: Engine, source: MatrixSource, client: Any = None) -> dict[str, Any]:
+    """Load X and run some passes; returns time, CPU seconds and bytes sent per pass, and the last result.
+
+    If a client is given, CPU time and bytes are those of its workers: the sum, and those of the worker that sends most.
+    """
+    engine.load(source)
+    engine.start_level(random_start(0, engine.shape[1], WIDTH, engine.dtype)(0))
+    engine.step(INNER_SWEEPS)
+    before, seconds = spent(client), []
+    for _ in range(PASSES):
+        begin = time.perf_counter()
+        engine.accept(0.5)
+        result = engine.step(INNER_SWEEPS)
+        seconds.append(time.perf_counter() - begin)
+    cpu, sent = (after - first for after, first in zip(spent(client), before, strict=True))
+    return {
+        "result": result,
+        "nnz": engine.nnz,
+        "seconds": float(np.median(seconds)),
+        "cpu": float(cpu.sum()) / PASSES,
+        "sent": float(sent.max()) / PASSES,
+    }
 
 
-def prepare_client(name: str | int, options: dict[str, Any], workers: int) -> Any:
-    """Prepare a fit on a cluster, for :func:`peak_memory`; worker processes are not counted."""
-    from distributed import Client
-
-    graph = load_graph(name)
-    client = Client(**cluster_options(workers))
-    client.wait_for_workers(workers)
-    return lambda: bool(fit(graph, engine=client, **options))
+def spent(client: Any) -> tuple[Any, Any]:
+    """Return the CPU seconds and the bytes sent of each worker so far; without a client, those of this process."""
+    if client is None:
+        return np.array([time.process_time()]), np.zeros(1)
+    found = [sorted(client.run(function).items()) for function in (time.process_time, sent_bytes)]
+    cpu, sent = ([value for _, value in by_address] for by_address in found)
+    return np.array(cpu), np.array(sent)
 
 
 def cluster_options(workers: int) -> dict[str, Any]:
@@ -114,117 +123,45 @@ def cluster_options(workers: int) -> dict[str, Any]:
     }
 
 
-def fit_on_cluster(
-    graph: Graph, options: dict[str, Any], workers: int, expected: BoostNE, repeats: int
-) -> dict[str, Any]:
-    """Fit on a new cluster; returns seconds, peak memory of the largest worker, and bytes sent per pass."""
+def passes_on_cluster(source: MatrixSource, workers: int) -> dict[str, Any]:
+    """Run passes on a new cluster; returns what :func:`measured_passes` does, and the peak memory of a worker."""
     from distributed import Client
 
     with Client(**cluster_options(workers)) as client:
         client.wait_for_workers(workers)
-        fit(dataset_graph("karate"), dimensions=8, levels=1, engine=client)  # warm-up: imports
-        before = client.run(reset_peak)
-        seconds, model = timed(lambda: fit(graph, engine=client, **options), repeats)
-        peaks = client.run(peak_bytes)
-        sent = sent_per_pass(lambda **extra: fit(graph, engine=client, **options, **extra))
-    check_same(model, expected)
-    return {
-        "seconds": seconds,
-        "worker_peak": max(peaks[address] - before[address] for address in peaks),
-        "sent_per_pass": sent,
-    }
+        client.run(count_sent_bytes)
+        with DaskEngine(client, WIDTH, ClientFactorStore(recall=lambda _: (np.empty(0),) * 2), 1) as engine:
+            before = client.run(reset_peak)
+            found = measured_passes(engine, source, client)
+            peaks = client.run(peak_bytes)
+    return found | {"peak": max(peaks[address] - before[address] for address in peaks)}
 
 
-def sent_per_pass(fitted: Callable[..., BoostNE]) -> float:
-    """Return the bytes that one additional pass sends over the loopback device, by any process."""
-    import psutil
+def count_sent_bytes() -> None:
+    """Import what a block needs, and count the bytes that this process sends over TCP, from now on."""
+    from distributed.comm.tcp import TCP
 
-    sent, passes = [], []
-    for max_iter in (5, 25):
-        before = psutil.net_io_counters(pernic=True)["lo"].bytes_sent
-        model = fitted(levels=1, dimensions=WIDTH, tol=0.0, max_iter=max_iter)
-        sent.append(psutil.net_io_counters(pernic=True)["lo"].bytes_sent - before)
-        passes.append(int(model.n_iter_.sum()))
-    return (sent[1] - sent[0]) / (passes[1] - passes[0])
+    import boostne.factorization.dask.engine  # noqa: F401  not part of the memory of a block
 
+    write = TCP.write
+    TCP.boostne_sent = 0  # type: ignore[attr-defined]
 
-def check_same(model: BoostNE, expected: BoostNE) -> None:
-    """Raise unless both models are equal, bit for bit."""
-    np.testing.assert_array_equal(model.embedding_.vectors, expected.embedding_.vectors)
-    np.testing.assert_array_equal(model.residual_norms_, expected.residual_norms_)
+    async def counted(comm: Any, *arguments: Any, **options: Any) -> Any:
+        n_bytes = await write(comm, *arguments, **options)
+        TCP.boostne_sent += n_bytes  # type: ignore[attr-defined]
+        return n_bytes
+
+    TCP.write = counted  # type: ignore[method-assign]
 
 
-def kill_workers(graph: Graph, expected: BoostNE, duration: float) -> list[dict[str, Any]]:
-    """Kill one of three workers at a random time of a fit that takes ``duration`` seconds; results must be the same."""
-    import psutil
-    from distributed import Client
+def sent_bytes() -> int:
+    """Return the bytes counted so far."""
+    from distributed.comm.tcp import TCP
 
-    rng = random.Random(0)
-    rows = []
-    for _ in range(KILLS):
-        with Client(**cluster_options(3)) as client:
-            client.wait_for_workers(3)
-            processes = client.run(lambda: psutil.Process().pid)
-            after, victim = rng.uniform(0.05, 0.9) * duration, rng.choice(sorted(processes))
-            timer = threading.Timer(after, psutil.Process(processes[victim]).kill)
-            timer.start()
-            begin = time.perf_counter()
-            model = fit(graph, engine=client)
-            seconds = time.perf_counter() - begin
-            in_time = not timer.is_alive()
-            timer.cancel()
-        check_same(model, expected)
-        rows.append({"killed_after_s": after, "during_the_fit": str(in_time), "seconds": seconds, "same": "yes"})
-    return rows
+    return int(TCP.boostne_sent)  # type: ignore[attr-defined]
 
 
-def local_rates(nodes: int) -> dict[str, float]:
-    """Measure the time of one thread per row of a pruned X and per entry and pass, and the passes of a fit."""
-    starts: dict[str, float] = {}
-    graph = load_graph(nodes)
-    model = BoostNE(connectivity=DeepWalkMatrix(window=10, approximation="push"))
-    model.fit(graph, progress=lambda at: starts.setdefault(at.stage, time.perf_counter()) and None)
-    end, threads = time.perf_counter(), available_threads()
-    passes = int(model.n_iter_.sum())
-    return {
-        "row_us": (starts["levels"] - starts["connectivity"]) * threads / nodes * 1e6,
-        "entry_ns": (end - starts["levels"]) * threads / (passes * float(model.nnz_[0])) * 1e9,
-        "row_entries": float(model.nnz_[0]) / nodes,
-        "passes": passes,
-    }
-
-
-# Assumed cluster of the predictions.
-THREADS = 4
-LINK = 1.25e9  # bytes per second between two workers: 10 Gbit/s
-
-
-def predictions(*, row_us: float, entry_ns: float, row_entries: float, passes: float) -> list[dict[str, Any]]:
-    """Predict time and memory for graphs larger than one machine, from the rates of one local thread."""
-    rows = []
-    for n in (10_000_000, 100_000_000):
-        for workers in (16, 64):
-            factor = n * WIDTH * 4 / LINK
-            arithmetic = row_entries * n * entry_ns * 1e-9 / (workers * THREADS)
-            rounds = np.log2(workers)
-            memory = worker_block_bytes(
-                (n, n),
-                np.dtype(np.float32),
-                source_bytes=10 * n * 4 + 20 * n,  # five edges per node, 32-bit numbers
-                nnz=int(row_entries * n),
-                n_workers=workers,
-                components=WIDTH,
-                threads=THREADS,
-            )
-            rows.append(
-                {
-                    "nodes": n,
-                    "workers": workers,
-                    "X_minutes": n * row_us * 1e-6 / (workers * THREADS) / 60,
-                    "arithmetic_s_per_pass": arithmetic,
-                    "network_s_per_pass": 2 * rounds * factor,
-                    "levels_minutes": passes * (arithmetic + 2 * rounds * factor) / 60,
-                    "GB_per_worker": memory / 1e9,
-                }
-            )
-    return rows
+def check_same(found: dict[str, Any], expected: dict[str, Any]) -> bool:
+    """Return whether two results have the same bits; raise unless they are equal up to rounding."""
+    np.testing.assert_allclose(found["result"].product, expected["result"].product, rtol=ROUNDING)
+    return all(np.array_equal(*pair) for pair in zip(found["result"], expected["result"], strict=True))

@@ -1,4 +1,4 @@
-"""Screenshots of the explorer for the documentation, on cora and digits: desktop and phone, light and dark."""
+"""Screenshots of the explorer, and of a report, for the documentation: cora and digits, desktop and phone."""
 
 import tempfile
 from collections.abc import Callable
@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.browser import SOFTWARE_WEBGL, launch, until
-from boostne import BoostNE, load_dataset
-from boostne.visualization import write_explorer_page
+from boostne import BoostNE, NetMF, evaluate, load_dataset
+from boostne.visualization import write_evaluation_report, write_explorer_page
 
 DOCS = Path(__file__).parents[1] / "docs"
 DESKTOP = {"viewport": {"width": 1280, "height": 820}}
@@ -23,9 +23,8 @@ def run() -> None:
         for name, (dataset, options, act) in SCREENSHOTS.items():
             path = DOCS / f"{name}.png"
             take(browser, pages[dataset], options, act, path)
-            size = path.stat().st_size
-            assert size <= MAX_BYTES, f"{path} has {size:,} bytes, more than {MAX_BYTES:,}"
-            print(f"{path}: {size:,} bytes")
+            check_size(path)
+        take_report(browser, write_report(Path(folder)), DOCS / "report.png")
 
 
 def write_page(name: str, folder: Path) -> Path:
@@ -35,6 +34,38 @@ def write_page(name: str, folder: Path) -> Path:
     embedding = BoostNE(dimensions=128, levels=8).fit(data.graph).embedding_
     write_explorer_page(path, embedding, data.labels, data.graph, title=TITLES[name])
     return path
+
+
+def write_report(folder: Path) -> Path:
+    """Write the report of two embeddings of the digits."""
+    data = load_dataset("digits")
+    models = {"boostne.npz": BoostNE(dimensions=128, levels=8), "netmf.npz": NetMF(dimensions=128)}
+    embeddings = {name: model.fit(data.graph).embedding_ for name, model in models.items()}
+    results = {name: evaluate(one, data.labels, train=(1, 2, 5, 10, 50, 90)) for name, one in embeddings.items()}
+    path = folder / "report.html"
+    write_evaluation_report(path, embeddings, data.labels, results)
+    return path
+
+
+def take_report(browser: Any, page_path: Path, path: Path) -> None:
+    """Take a screenshot of a report from its top to the end of the map."""
+    width = 1000
+    context = browser.new_context(viewport={"width": width, "height": 800})
+    page = context.new_page()
+    page.goto(page_path.as_uri())
+    until(page, "document.getElementById('explorer').contentWindow.explorer?.view.frames > 0", value=True)
+    box = page.locator("#map").bounding_box()
+    clip = {"x": 0, "y": 0, "width": width, "height": box["y"] + box["height"] + 24}
+    page.screenshot(path=path, full_page=True, clip=clip)
+    context.close()
+    check_size(path)
+
+
+def check_size(path: Path) -> None:
+    """Print the size of a picture; fail if it is too large for the repository."""
+    size = path.stat().st_size
+    assert size <= MAX_BYTES, f"{path} has {size:,} bytes, more than {MAX_BYTES:,}"
+    print(f"{path}: {size:,} bytes")
 
 
 def take(browser: Any, page_path: Path, options: dict[str, Any], act: Callable[[Any], None], path: Path) -> None:

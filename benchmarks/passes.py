@@ -8,7 +8,7 @@ from boostne.factorization.boosting import INNER_SWEEPS, random_start
 from boostne.factorization.context_factor import ContextFactor
 from boostne.kernels import get_kernels
 from boostne.kernels.column_blocked_csr import as_residual
-from boostne.kernels.layout import aligned_empty
+from boostne.kernels.layout import aligned_empty, padded_factor
 from boostne.kernels.tree_reduction import sequential_sum, tree_sum
 
 WIDTHS = (8, 16, 32, 64, 128)
@@ -32,7 +32,7 @@ def run() -> None:
 def measure(X, kernels, width: int) -> float:
     """Return the nanoseconds per nonzero of one pass, after checking its result against SciPy's product."""
     R = as_residual(X, kernels)
-    context = ContextFactor(kernels, random_start(0, X.shape[1], width, X.dtype)(0))
+    context = ContextFactor(kernels, padded_factor(random_start(0, X.shape[1], width, X.dtype)(0)), width)
     U = aligned_empty((X.shape[0], context.V.shape[1]), X.dtype)
     U[:] = 0
 
