@@ -5,7 +5,7 @@ import concurrent.futures
 import logging
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -32,12 +32,18 @@ class WorkerLostError(Exception):
 
 @dataclass(frozen=True)
 class Worker:
-    """A worker: its threads, the memory it may still allocate (None: unlimited), and whether Dask paused it."""
+    """A worker: its threads, the memory it may use (None: unlimited) and last reported, and whether Dask paused it."""
 
     address: str
     threads: int
-    free: int | None
+    usable: int | None
+    used: int
     paused: bool
+
+    @property
+    def free(self) -> int | None:
+        """Memory that it may still allocate, or None if unlimited."""
+        return None if self.usable is None else self.usable - self.used
 
 
 class Cluster:
@@ -76,7 +82,8 @@ class Cluster:
             address: Worker(
                 address,
                 info["nthreads"],
-                int(USABLE * info["memory_limit"]) - info["metrics"]["memory"] if info["memory_limit"] else None,
+                int(USABLE * info["memory_limit"]) if info["memory_limit"] else None,
+                info["metrics"]["memory"],
                 info["status"] == "paused",
             )
             for address, info in found.items()
@@ -98,9 +105,19 @@ class Cluster:
                 )
             time.sleep(POLL_SECONDS)
 
+    def free_memory(self, workers: Iterable[Worker]) -> dict[str, int]:
+        """Return the memory that workers with a limit may still allocate, by address."""
+        # Measured now: a report may be from before the worker imported this package and received the graph.
+        used = self.run_on_all(_used_memory)
+        return {
+            worker.address: worker.usable - used.get(worker.address, worker.used)
+            for worker in workers
+            if worker.usable is not None
+        }
+
     def check_memory(self, workers: Sequence[Worker], size: int, purpose: str) -> None:
         """Raise MemoryLimitError unless each worker can allocate ``size`` bytes."""
-        limited = {worker.address: worker.free for worker in workers if worker.free is not None}
+        limited = self.free_memory(workers)
         least = min(limited.values(), default=size)
         if least < size:
             address = min(limited, key=limited.__getitem__)
@@ -224,6 +241,13 @@ class Cluster:
         return ClusterError(
             f"the scheduler at {self.address} is gone and the run cannot continue. Start the cluster and run again"
         )
+
+
+def _used_memory() -> int:
+    """Return the resident memory of this process, which Dask compares with the limit of a worker."""
+    import psutil  # a dependency of Dask
+
+    return int(psutil.Process().memory_info().rss)
 
 
 def connect(address: str) -> Any:

@@ -61,9 +61,9 @@ class DaskEngine(Engine):
 
     def plan(self, matrix: ConnectivityMatrix, graph: Graph, work: Workload, memory_limit: Any = None) -> MatrixForm:
         """Use the memory of all workers together; see :meth:`Engine.plan`. :meth:`load` checks each worker."""
-        free = [worker.free for worker in self._cluster.workers().values()]
-        known = [size for size in free if size is not None]
-        total = max(sum(known), 0) if len(known) == len(free) else None
+        workers = self._cluster.workers()
+        free = self._cluster.free_memory(workers.values())
+        total = max(sum(free.values()), 0) if len(free) == len(workers) else None
         return matrix.requested_form or matrix.plan(graph, work, MemoryBudget(total, 0, None))
 
     def load(self, source: MatrixSource, progress: ProgressCallback = silent) -> None:
