@@ -24,7 +24,17 @@ _NUMBERS = ("0", "1", "2", "3", "4", "-1", "0.5", "1e-3", "1e999", "nan", "inf",
 _HUGE = ("1000000000", "1000000000000000000", "99999999999999999999999")
 _SIZES = ("1B", "1MB", "500MB", "2GB", "1EB", "0", "-1", "x", "1e30", "2 GiB")
 # These take the time that they ask for.
-_SLOW = ("--max-iter", "--walks", "--length", "--epochs", "--window", "--steps", "--repeats", "--mean-degree")
+_SLOW = (
+    "--max-iter",
+    "--walks",
+    "--length",
+    "--epochs",
+    "--window",
+    "--steps",
+    "--repeats",
+    "--starts",
+    "--mean-degree",
+)
 # Nothing that starts other processes, imports PyTorch or uses a network.
 _EXCLUDED = ("--workers", "--scheduler", "--engine", "--debug")
 _FILES = {
@@ -38,7 +48,7 @@ _FILES = {
 }
 _MISSING = "missing.csv"
 _MESSAGE = re.compile(r"boostne: (error|interrupted)")
-_NOTE = re.compile(r"boostne: (note|setting|warning): ")
+_NOTE = re.compile(r"boostne: (note|read|setting|warning): ")
 
 
 def in_process(case: Case) -> str:
