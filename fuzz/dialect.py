@@ -2,6 +2,7 @@
 
 import csv
 import re
+from codecs import BOM_UTF8
 from typing import Any
 
 from boostne.interop import ENDPOINT_COLUMNS
@@ -25,7 +26,7 @@ def parse_rows(data: bytes, delimiter: str | None, comments: str | None) -> tupl
         raise UndocumentedError("UTF-16")
     if b"\0" in data:
         raise ValueError("a binary file")
-    text = data.removeprefix(b"\xef\xbb\xbf").decode().replace("\r\n", "\n").replace("\r", "\n")
+    text = data.removeprefix(BOM_UTF8).decode().replace("\r\n", "\n").replace("\r", "\n")
     marks = "#%" if comments is None else comments
     lines = [line for line in text.split("\n") if line.strip(" \t") and line.strip(" \t")[0] not in marks]
     if not lines:
@@ -116,10 +117,11 @@ def parse_communities(data: bytes, options: dict[str, Any]) -> dict[Any, set[Any
 
 def parse_word2vec(data: bytes, id_type: str) -> tuple[list[Any], list[list[float]]]:
     """Return the ids and vectors of word2vec text; ValueError if it is invalid."""
-    lines = data.decode().replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    text = data.removeprefix(BOM_UTF8).decode()
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     header = re.fullmatch(r"\s*([0-9]+)\s+([0-9]+)\s*", lines[0])
     rows = [line.split(" ") for line in lines[1:] if line] if header else [line.split(" ") for line in lines if line]
-    if "\t" in data.decode() or any("%" in row[0] or row[-1] == "" for row in rows):
+    if "\t" in text or any("%" in row[0] or row[-1] == "" for row in rows):
         raise UndocumentedError("tabs, percent signs or spaces at the end of a line")
     if header and (len(rows) != int(header[1]) or any(len(row) - 1 != int(header[2]) for row in rows)):
         raise ValueError("not the announced size")
@@ -128,7 +130,7 @@ def parse_word2vec(data: bytes, id_type: str) -> tuple[list[Any], list[list[floa
 
 def parse_vector_table(data: bytes, id_type: str) -> tuple[list[Any], list[list[float]]]:
     """Return the ids and vectors of a CSV file; ValueError if it is invalid."""
-    text = data.removeprefix(b"\xef\xbb\xbf").decode().replace("\r\n", "\n")
+    text = data.removeprefix(BOM_UTF8).decode().replace("\r\n", "\n")
     if "\r" in text or text.startswith("\n"):
         raise UndocumentedError("other ends of lines, or an empty first line")
     lines = [line for line in text.split("\n") if line]
