@@ -335,9 +335,28 @@ def test_mouse_and_keys_move_and_zoom_the_map(visit, explorer):
         assert page.evaluate(f"explorer.view.camera.{check}"), keys
     page.keyboard.press("[")
     until(page, "explorer.view.level", 3)
+    for key in ("l", "L"):
+        page.keyboard.press(key)
+        assert page.locator("#lasso").get_attribute("aria-pressed") == str(key == "l").lower()
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.id") == "search"
     assert page.faults == []
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE])
+def test_nodes_at_the_border_are_visible_as_a_whole(visit, explorer, viewport):
+    page = visit(explorer, viewport=viewport)
+    for x, y in ((0, 0), (1, 1)):
+        inside = page.evaluate(
+            """([x, y]) => {
+              const { camera } = explorer.view;
+              const [left, top] = camera.toScreen(x, y);
+              const radius = explorer.view.diameter(camera) / 2;
+              return Math.min(left, top, camera.width - left, camera.height - top) >= radius;
+            }""",
+            [x, y],
+        )
+        assert inside
 
 
 def test_small_maps_of_all_levels_lead_to_a_level(visit, explorer):
@@ -361,10 +380,14 @@ def test_colors_by_label_community_degree_and_component(visit, explorer, data):
     assert sorted(page.locator("#legend .label").all_inner_texts()) == sorted(data[1].classes.tolist())
     pixels = "explorer.view.renderer.pixels.join()"
     seen = [page.evaluate(pixels)]
+    largest = int(data[2].adjacency.count_nonzero(axis=1).max())
+    scales = {"degree": f"0 edges\n{largest} (logarithmic)"}
     for kind in ("community", "degree", "component"):
         page.locator("#color-by").select_option(kind)
         until(page, f"{pixels} !== '{seen[-1]}'", True)
         seen.append(page.evaluate(pixels))
+        if kind in scales:
+            assert page.locator("#legend").inner_text() == scales[kind]
     assert page.locator("#component option").all_inner_texts() == data[0].columns()
     page.locator("#component").select_option("7")
     until(page, f"{pixels} !== '{seen[-1]}'", True)
@@ -427,6 +450,56 @@ def test_phone(visit, which, request):
     assert page.faults == []
 
 
+def touch(page, kind, *places):
+    """Send a touch event with a finger at each place; Playwright itself can only tap."""
+    page.session.send(
+        "Input.dispatchTouchEvent",
+        {"type": f"touch{kind}", "touchPoints": [{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(places)]},
+    )
+
+
+def test_fingers_move_zoom_and_draw_the_lasso(visit, explorer):
+    page = visit(explorer, viewport=PHONE, is_mobile=True, has_touch=True)
+    page.session = page.context.new_cdp_session(page)
+    box = page.locator("#overlay").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    touch(page, "Start", (x, y))
+    for step in (10, 20, 40):
+        touch(page, "Move", (x + step, y))
+    touch(page, "End")
+    until(page, "explorer.view.camera.x < 0.5", True)
+    touch(page, "Start", (x - 30, y), (x + 30, y))
+    for step in (40, 60, 90):
+        touch(page, "Move", (x - step, y), (x + step, y))
+    touch(page, "End")
+    until(page, "explorer.view.camera.zoom > 2", True)
+    page.locator("#fit").tap()
+    page.locator("#lasso").tap()
+    left, top, right, bottom = box["x"] + 2, box["y"] + 2, box["x"] + box["width"] - 2, box["y"] + box["height"] - 2
+    touch(page, "Start", (left, top))
+    for corner in ((right, top), (right, bottom), (left, bottom)):
+        touch(page, "Move", corner)
+    touch(page, "End")
+    until(page, "explorer.inside?.length", N)
+    assert page.evaluate("scrollY") == 0
+    assert page.faults == []
+
+
+def test_selections_with_many_labels_list_the_most_frequent(visit, explorer):
+    page = visit(explorer)
+    page.evaluate(
+        """() => {
+          const rows = explorer.ids.map((_, row) => row);
+          explorer.description.classes = Array.from({ length: 14 }, (_, i) => `label ${i}`);
+          const indices = rows.map((row) => row % 14);
+          explorer.labels = { starts: [...rows, rows.length], indices, sizes: Array(14).fill(1) };
+          explorer.lasso([[-1, -1], [2, -1], [2, 2], [-1, 2]]);
+        }"""
+    )
+    assert page.locator("#selection .bars li").count() == 12
+    assert page.locator("#selection p").inner_text() == "and 2 less frequent labels"
+
+
 def test_ids_and_labels_cannot_inject_scripts(visit, hostile):
     page = visit(hostile)
     node = page.evaluate("explorer.ids[3]")
@@ -451,6 +524,8 @@ def test_levels_are_hidden_without_levels_and_unknown_labels_are_counted(visit, 
 def test_without_webgl_a_sentence_and_a_still_picture(visit, explorer):
     page = visit(explorer, script=HIDE_WEBGL)
     assert "no WebGL" in page.locator("#message").inner_text()
+    map_box, sentence = (page.locator(name).bounding_box() for name in ("#overlay", "#message"))
+    assert sentence["y"] >= map_box["y"] + map_box["height"] - 1  # it covers no node
     assert colors(page) >= 4
     before = positions(page)
     set_level(page, 1)

@@ -1,5 +1,7 @@
 // The part of the map that is visible. Map coordinates run from 0 to 1 in both directions, upwards; pixels downwards.
 
+const FILLED = 0.96; // of the shorter side, by the whole map: nodes at its border are visible as a whole
+
 class Camera {
   constructor() {
     this.width = this.height = 1;
@@ -12,7 +14,7 @@ class Camera {
   }
 
   // Pixels per unit of the map.
-  get scale() { return Math.min(this.width, this.height) * this.zoom; }
+  get scale() { return FILLED * Math.min(this.width, this.height) * this.zoom; }
 
   toScreen(x, y) {
     return [this.width / 2 + (x - this.x) * this.scale, this.height / 2 - (y - this.y) * this.scale];

@@ -1,5 +1,7 @@
 // Draws the nodes without WebGL, as a still picture: slower, and without animation.
 
+const MAX_DISKS = 20000; // nodes; more are squares, which are drawn faster
+
 class CanvasRenderer {
   constructor(canvas) {
     this.canvas = canvas;
@@ -25,9 +27,20 @@ class CanvasRenderer {
         const [x, y] = camera.toScreen(end[2 * i] / 65535, end[2 * i + 1] / 65535);
         const [red, green, blue, alpha] = pixels.subarray(4 * i, 4 * i + 4);
         context.fillStyle = `rgb(${red} ${green} ${blue} / ${alpha / 255})`;
-        context.fillRect(left + x - diameter / 2, top + y - diameter / 2, diameter, diameter);
+        this.drawNode(left + x, top + y, diameter / 2, 2 * MAX_DISKS >= end.length);
       }
       context.restore();
+    }
+  }
+
+  drawNode(x, y, radius, isDisk) {
+    const { context } = this;
+    if (isDisk) {
+      context.beginPath();
+      context.arc(x, y, radius, 0, 2 * Math.PI);
+      context.fill();
+    } else {
+      context.fillRect(x - radius, y - radius, 2 * radius, 2 * radius);
     }
   }
 }

@@ -60,7 +60,7 @@ function degreeColoring(degrees) {
   let largest = 1;
   for (const degree of degrees) largest = Math.max(largest, degree);
   const share = Float32Array.from(degrees, (degree) => Math.log1p(degree) / Math.log1p(largest));
-  return new Coloring({ share, ends: ["0", largest.toLocaleString("en")] });
+  return new Coloring({ share, ends: ["0 edges", `${largest.toLocaleString("en")} (logarithmic)`] });
 }
 
 function componentColoring(values, steps, low, high) {

@@ -138,9 +138,10 @@ class Gestures {
       "/": () => this.actions.focusSearch(),
       Escape: () => this.actions.clear(),
     };
-    if (!(event.key in keys)) return;
+    const name = event.key === "L" ? "l" : event.key;
+    if (!(name in keys)) return;
     event.preventDefault();
-    keys[event.key]();
+    keys[name]();
     this.view.redraw();
   }
 }

@@ -64,7 +64,7 @@ function showNode(facts, actions) {
   if (facts.labels) parts.push(chips(facts.labels, facts.row, facts.classes));
   if (facts.degree !== null) parts.push(make("p", { className: "quiet" }, edgeText(facts)));
   if (facts.strongest) parts.push(make("h3", {}, "Strongest components"), componentRows(facts.strongest, facts.columns));
-  if (facts.neighbors) parts.push(make("h3", {}, "Most similar nodes"), neighborList(facts, actions));
+  if (facts.neighbors) parts.push(make("h3", {}, "Most similar nodes (cosine)"), neighborList(facts, actions));
   else if (facts.strongest) parts.push(make("p", { className: "quiet" }, "Finding the most similar nodes …"));
   byId("node").replaceChildren(...parts);
 }
@@ -97,6 +97,8 @@ function showHint(hasVectors) {
   byId("node").replaceChildren(make("p", { className: "quiet" }, text));
 }
 
+const MAX_MIX = 12; // labels of a selection that are listed
+
 // The nodes inside the lasso: how many, and their labels beside the share that these have among all nodes.
 function showSelection(rows, labels, classes, n, actions) {
   const section = byId("selection");
@@ -108,13 +110,14 @@ function showSelection(rows, labels, classes, n, actions) {
   clear.addEventListener("click", actions.clear);
   const parts = [make("div", { className: "head" }, make("h2", {}, `${count(rows.length, "node")} selected`), clear)];
   if (labels && rows.length) {
-    const mix = labelMix(rows, labels).slice(0, 8);
+    const mix = labelMix(rows, labels);
     const percent = (share) => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)}%`;
-    parts.push(make("ul", { className: "bars" }, ...mix.map(({ group, count: found }) => make("li", {
+    parts.push(make("ul", { className: "bars" }, ...mix.slice(0, MAX_MIX).map(({ group, count: found }) => make("li", {
       title: `${found.toLocaleString("en")} nodes; ${percent(labels.sizes[group] / n)} of all nodes have this label`,
     }, make("span", { className: "label" }, classes[group]),
     bar(found / rows.length, group < SERIES ? `var(--series-${group})` : "var(--other)"),
     make("span", { className: "number" }, percent(found / rows.length))))));
+    if (mix.length > MAX_MIX) parts.push(make("p", { className: "quiet" }, `and ${count(mix.length - MAX_MIX, "less frequent label")}`));
   }
   section.replaceChildren(...parts, download);
 }
