@@ -194,6 +194,12 @@ def test_content_matches_labels_and_graph_by_id():
     ]
 
 
+def test_labels_of_other_nodes_only_raise():
+    with pytest.raises(ParameterError, match="none of the labeled nodes is in the embedding"):
+        collect_content(Embedding(["1", "2"], np.eye(2)), as_labels({1: "x", 2: "y"}))
+    assert collect_content(Embedding([1], np.eye(1)), as_labels({1: []})).classes == []
+
+
 def test_directed_graphs_show_edges_in_both_directions():
     content = collect_content(Embedding([0, 1], np.eye(2)), graph=Graph.from_edges([0], [1], directed=True))
     assert content.graph.degrees.tolist() == [1, 1]

@@ -189,6 +189,14 @@ def test_command_writes_a_page(folder, capsys):
     assert 'id="data-label_counts"' in text
 
 
+def test_command_counts_labeled_nodes_that_are_not_in_the_embedding(folder, capsys):
+    (folder / "labels.txt").write_text("0 a\n1 b\n77 a\n")
+    assert run(["explore", "karate.npz", "--labels", "labels.txt", "-o", "map.html"]) == 0
+    notes = capsys.readouterr().err
+    assert "note: 1 node with labels is not in the embedding" in notes
+    assert "note: 32 nodes without a label" in notes
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

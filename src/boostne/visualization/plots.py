@@ -28,6 +28,7 @@ MAX_NODES = 5000  # t-SNE of more takes minutes
 MAP_SIZE = (7.2, 6.4)  # inches
 _MAX_CLASSES = 12  # of a legend; the others are drawn in gray
 OTHER = "other or none"  # name in a legend
+NO_LABELED_NODE = "none of the labeled nodes is in the embedding; check that the ids have the same type"
 _GRAY, _LIGHT_GRAY, _BLUE = "#666666", "#c8c8c8", "#0072b2"
 _MAX_POINT, _MIN_POINT = 60.0, 4.0  # areas in square points
 _MAX_NAME = 24
@@ -214,7 +215,7 @@ def classify(nodes: NDArray[Any], labels: Any, rows: NDArray[np.int64]) -> tuple
     if n_unknown:
         logger.info("%d labeled nodes are not in the embedding and are ignored", n_unknown)
     if indicator.nnz == 0 and known.n_labels:
-        raise ParameterError("none of the labeled nodes is in the embedding; check that the ids have the same type")
+        raise ParameterError(NO_LABELED_NODE)
     counts = np.bincount(indicator.indices, minlength=len(known.classes))
     frequent = [i for i in np.argsort(-counts, kind="stable")[:_MAX_CLASSES].tolist() if counts[i]]
     rank = np.full(len(known.classes), len(frequent))

@@ -1,5 +1,6 @@
 """What the explorer shows besides positions: ids, labels, degrees, communities, edges and components."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,12 +10,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from boostne.embedding import Embedding
+from boostne.errors import ParameterError
 from boostne.factorization.ordering import find_communities
 from boostne.graph import Graph
 from boostne.kernels import get_kernels
 from boostne.labels import Labels
 from boostne.node_ids import lookup_ids
-from boostne.visualization.plots import natural_key
+from boostne.visualization.plots import NO_LABELED_NODE, natural_key
+
+logger = logging.getLogger("boostne")
 
 STRONGEST = 3  # components shown for each node
 COLORED = 20  # labels with a color of their own (SERIES in colors.js): the most frequent, in natural order
@@ -61,6 +65,11 @@ class NodeContent:
     graph: GraphContent | None
     notes: Sequence[str]
 
+    def log_notes(self) -> None:
+        """Log the notes, which the page also shows."""
+        for note in self.notes:
+            logger.info(note.removesuffix("."))
+
 
 @dataclass(frozen=True, eq=False)
 class Content(NodeContent):
@@ -95,6 +104,8 @@ def strongest_components(embedding: Embedding, rows: slice | NDArray[np.intp]) -
 
 def _match_labels(nodes: NDArray[Any], labels: Labels, notes: list[str]) -> tuple[list[str], sparse.csr_array]:
     indicator, n_left_out = labels.align(nodes)
+    if labels.n_labels and indicator.nnz == 0:
+        raise ParameterError(NO_LABELED_NODE)
     if n_left_out:
         notes.append(f"{_nodes(n_left_out)} with labels {_is(n_left_out)} not in the embedding.")
     n_unlabeled = int(np.count_nonzero(np.diff(indicator.indptr) == 0))

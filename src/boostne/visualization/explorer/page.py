@@ -69,6 +69,7 @@ def write_explorer_page(
     """
     check_page_size(embedding)
     content = collect_content(embedding, labels, graph, title)
+    content.log_notes()
     html = render_explorer(pack_embedding(content, seed, progress))
     with atomic_path(path) as temporary:
         temporary.write_text(html, encoding="utf-8", errors="replace", newline="\n")

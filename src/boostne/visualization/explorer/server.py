@@ -87,6 +87,7 @@ class ExplorerServer:
         self._token = secrets.token_urlsafe(18)
         self._stop = threading.Event()
         self._content = collect_content(embedding, labels, graph, title)
+        self._content.log_notes()
         self._layouts = ProgressiveLayouts(embedding, seed)
         self._arrays = node_arrays(self._content, np.arange(len(embedding)))
         arrays = {name: array.described() for name, array in self._arrays.items()}
