@@ -590,7 +590,7 @@ def test_command(tmp_path, monkeypatch, capsys):
     assert len(found["trials"]) == len(expected.trials)
     assert found["settings"] == expected.to_dict()["settings"]
     out = capsys.readouterr().out
-    for word in ("rung", "best ", "Micro-F1; default setting", "a.npz"):
+    for word in ("rung", f"best     {expected.describe()}", "Micro-F1; default setting", "written  a.npz, a.json\n"):
         assert word in out
     assert run(["tune", "karate", "-o", "b.csv", *options.split(), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["criterion"] == "hidden edges ranked first"
@@ -603,6 +603,7 @@ def test_report(tmp_path, monkeypatch, result):
     assert "Tuning of &lt;graph&gt;" in page
     assert page.count("<tr>") == 2 + len(result.rows(20)) + len(result.trials)
     assert f"{result.best.score:.4f}" in page
+    assert f"Setting: window {result.best.window}, exact, negative {result.best.negative:g}" in page
     assert 'class="headline"' in page
     assert 'id="explorer"' in page
     options = "-o a.npz --report a.html --budget 2 --dimensions 8 --levels 2 --quiet"

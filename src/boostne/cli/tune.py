@@ -112,16 +112,21 @@ def tune(ctx: click.Context, /, graph: str, labels: str | None, output: str, as_
     if as_json:
         click.echo(result.to_json())
     elif not session.screen.quiet:
-        _print(result, output)
+        _print(result, _outputs(ctx))
 
 
 def _check_outputs(ctx: click.Context, inputs: list[str]) -> None:
     """Check that all files can be written, before the search."""
     check_embedding_output(ctx.params["output"], inputs)
     used = list(inputs)
-    for path in filter(None, (ctx.params[name] for name in ("output", "trials", "page"))):
+    for path in _outputs(ctx):
         check_output(path, used)
         used.append(path)
+
+
+def _outputs(ctx: click.Context) -> list[str]:
+    """Return the files to write."""
+    return [ctx.params[name] for name in ("output", "trials", "page") if ctx.params[name] is not None]
 
 
 def _write(ctx: click.Context, result: "TuningResult", labels: "Labels | None", progress: ProgressCallback) -> None:
@@ -138,18 +143,15 @@ def _write(ctx: click.Context, result: "TuningResult", labels: "Labels | None", 
         write_tuning_report(Path(ctx.params["page"]), Path(ctx.params["graph"]).name, result, labels, progress)
 
 
-def _print(result: "TuningResult", output: str) -> None:
+def _print(result: "TuningResult", written: list[str]) -> None:
     from boostne.refinement.tuning_result import TABLE_HEADS
 
     print_table(list(TABLE_HEADS), result.rows(_TOP), right=tuple(range(len(TABLE_HEADS))))
-    matrix = result.settings["connectivity"]
-    length = result.settings["vector_length"]
     lines = {
-        "best": f"window {matrix.window}, {result.model.approximation_}, negative {matrix.negative:g}, propagation "
-        f"{result.settings['propagation']:g}, vector length {f'{length:g}' if length else 'as is'}",
+        "best": result.describe(),
         "score": f"{result.best.score:.4f} ({result.criterion}; default setting {result.default.score:.4f})",
     }
     if result.level_weights is not None:
         lines["levels"] = "weights " + " ".join(f"{weight:.2f}" for weight in result.level_weights)
     lines["trials"] = f"{len(result.trials)}, at the cost of {result.spent:g} full fits"
-    print_pairs(lines | {"vectors": describe_embedding(result.embedding), "written": output})
+    print_pairs(lines | {"vectors": describe_embedding(result.embedding), "written": ", ".join(written)})

@@ -14,7 +14,9 @@ from boostne.models import BoostNE
 from boostne.models.base import to_json
 
 _SHOWN, _MAX_BARS = 5, 40  # trials in the table and in the chart of a notebook
-TABLE_HEADS = ("rung", "passes", "window", "form", "negative", "propagation", "length", "levels", "score", "seconds")
+TABLE_HEADS = (
+    "trial", "score", "window", "form", "negative", "propagation", "length", "levels", "passes", "rung", "seconds",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -58,14 +60,23 @@ class Trial:
         weights = None if self.level_weights is None else list(self.level_weights)
         return {**vars(self), "score": None if math.isnan(self.score) else self.score, "level_weights": weights}
 
+    def describe(self, approximation: str) -> str:
+        """Return the setting in words; `approximation` is the one that was used, as the trial's may be "auto"."""
+        return (
+            f"window {self.window}, {approximation}, negative {self.negative:g}, propagation {self.propagation:g}, "
+            f"vector length {self._length()}"
+        )
+
+    def _length(self) -> str:
+        return f"{self.vector_length:g}" if self.vector_length else "as is"
+
     def cells(self) -> list[str]:
-        """Return the row of this trial in a table."""
-        length = f"{self.vector_length:g}" if self.vector_length else "as is"
+        """Return the row of this trial in a table, without its number."""
         score = "failed" if math.isnan(self.score) else f"{self.score:.4f}"
         return [
-            *(str(self.rung), str(self.max_iter), str(self.window), self.approximation, f"{self.negative:g}"),
-            *(f"{self.propagation:g}", length, "uniform" if self.level_weights is None else "weighted"),
-            *(score, f"{self.seconds:.1f}"),
+            *(score, str(self.window), self.approximation, f"{self.negative:g}", f"{self.propagation:g}"),
+            *(self._length(), "uniform" if self.level_weights is None else "weighted"),
+            *(str(self.max_iter), str(self.rung), f"{self.seconds:.1f}"),
         ]
 
 
@@ -124,6 +135,7 @@ class TuningResult:
 
     def _repr_html_(self) -> str:
         facts = {
+            "setting": self.describe(),
             "score": f"{self.best.score:.4f} ({self.criterion})",
             "default setting": f"{self.default.score:.4f}",
             "trials": f"{len(self.trials)}, at the cost of {self.spent:g} full fits",
@@ -133,17 +145,21 @@ class TuningResult:
         chart = sparkline(sorted(last)[-_MAX_BARS:], "scores of the last rung", from_zero=False)
         return summary("TuningResult", facts, small_table(TABLE_HEADS, self.rows(_SHOWN)), chart)
 
+    def describe(self) -> str:
+        """Return the setting of the winner in words."""
+        return self.best.describe(self.model.approximation_ if self.complete else self.best.approximation)
+
     def table(self, n: int | None = 10) -> str:
         """Return the best trials of the last rung as a text table, all trials in order if `n` is None."""
         return "\n".join("  ".join(row).rstrip() for row in _aligned([list(TABLE_HEADS), *self.rows(n)]))
 
     def rows(self, n: int | None = None) -> list[list[str]]:
         """Return the cells of the table; see :meth:`table`."""
-        trials = list(self.trials)
+        trials = list(enumerate(self.trials, 1))
         if n is not None:
-            last = [trial for trial in trials if trial.rung == self.best.rung and not math.isnan(trial.score)]
-            trials = sorted(last, key=lambda trial: -trial.score)[:n]
-        return [trial.cells() for trial in trials]
+            last = [(i, one) for i, one in trials if one.rung == self.best.rung and not math.isnan(one.score)]
+            trials = sorted(last, key=lambda numbered: -numbered[1].score)[:n]
+        return [[str(i), *one.cells()] for i, one in trials]
 
     def plot(self, *, ax: Any = None) -> Any:
         """Draw the scores of all trials, in order, and those of the best and the default setting.

@@ -54,7 +54,10 @@ def _headline(result: TuningResult) -> str:
 
 def _conclusion(result: TuningResult) -> list[str]:
     best, default = result.best, result.default
-    sentences = [f"{_sentence_case(result.criterion)}: {best.score:.4f}, with the default setting {default.score:.4f}."]
+    sentences = [
+        f"Setting: {result.describe()}.",
+        f"{_sentence_case(result.criterion)}: {best.score:.4f}, with the default setting {default.score:.4f}.",
+    ]
     if result.complete and _is_default(result):
         sentences.append("No other setting scored higher by more than two standard errors of the difference.")
     elif result.complete:
