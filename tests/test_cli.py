@@ -578,7 +578,7 @@ def test_evaluate_gives_equal_scores_for_a_data_set_and_its_label_file(boostne, 
     boostne("embed", "digits", "-o", "digits.emb", "--dimensions", 32, "--levels", 2)
     options = ("--train", "10,50", "--repeats", 2, "--seed", 1)
     text = boostne("evaluate", "digits.emb", "digits", *options).stdout
-    assert "1797 labeled nodes, 10 classes" in text
+    assert "1,797 labeled nodes, 10 classes" in text
     found = json.loads(inside("evaluate", "digits.emb", "digits", *options, "--json").stdout)
     assert [row["train"] for row in found["summary"]] == [10, 50]
     assert found["repeats"] == 2

@@ -108,7 +108,10 @@ def test_sparkline_has_one_bar_per_value():
     assert [float(bar.get("height")) for bar in bars] == [6, 24, 12]
     bars = list(ET.fromstring(sparkline([3, 6, 4.5], "t", from_zero=False)).iter("rect"))
     assert [float(bar.get("height")) for bar in bars] == [6, 24, 15]
-    assert sparkline([], HOSTILE).count("<rect") == 0
+    bars = list(ET.fromstring(sparkline([3, 3], "t", from_zero=False)).iter("rect"))
+    assert [float(bar.get("height")) for bar in bars] == [24, 24]
+    assert sparkline([], HOSTILE) == sparkline([1], HOSTILE) == ""
+    assert HOSTILE not in sparkline([1, 2], HOSTILE)
     assert element("b", HOSTILE) == "<b>&lt;script&gt;alert(&#x27;x&#x27;)&lt;/script&gt;&amp;&quot;</b>"
 
 

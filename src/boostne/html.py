@@ -69,7 +69,7 @@ def small_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> Markup:
 
 
 def sparkline(values: Sequence[float], title: str, *, from_zero: bool = True) -> Markup:
-    """Return bars as an inline SVG that has the color of the text, with a caption beside it.
+    """Return bars as an inline SVG that has the color of the text, with a caption beside it; nothing for one value.
 
     Parameters
     ----------
@@ -80,15 +80,17 @@ def sparkline(values: Sequence[float], title: str, *, from_zero: bool = True) ->
     from_zero : bool, default True
         Whether the height is proportional to the value. Otherwise the lowest value has a quarter of the full height.
     """
+    if len(values) in (0, 1):
+        return Markup()
     numbers = [max(float(value), 0.0) for value in values]
-    top = max(numbers, default=0.0)
-    bottom = 0.0 if from_zero else min(numbers, default=0.0) - (top - min(numbers, default=0.0)) / 3
+    low, top = min(numbers), max(numbers)
+    bottom = 0.0 if from_zero or low == top else low - (top - low) / 3
     heights = [_HEIGHT * (value - bottom) / (top - bottom) if top > bottom else 0.0 for value in numbers]
     bars = (
         element("rect", x=i * (_BAR + _GAP), y=f"{_HEIGHT - height:.1f}", width=_BAR, height=f"{height:.1f}")
         for i, height in enumerate(heights)
     )
-    size = {"width": max(len(numbers), 1) * (_BAR + _GAP), "height": _HEIGHT}
+    size = {"width": len(numbers) * (_BAR + _GAP), "height": _HEIGHT}
     chart = element("svg", *bars, role="img", aria_label=title, fill="currentColor", opacity=0.6, **size)
     return element("div", chart, " ", element("small", title))
 

@@ -160,7 +160,7 @@ class ClusterEvaluation(Scores):
         }
 
     def _protocol(self) -> str:
-        nodes = f"{self.n_nodes} nodes with one label"
+        nodes = f"{self.n_nodes:,} nodes with one label"
         if self.n_multilabel:
             nodes += f" ({self.n_multilabel} with several are ignored)"
         vectors = "unit-norm vectors" if self.normalize else "vectors as given"

@@ -252,7 +252,7 @@ class Evaluation(Scores):
         }
 
     def _protocol(self) -> str:
-        nodes = f"{self.n_labeled - self.n_without_vector} labeled nodes, {self.n_classes} classes"
+        nodes = f"{self.n_labeled - self.n_without_vector:,} labeled nodes, {self.n_classes} classes"
         protocol = f"{nodes}; {self.repeats} random splits per ratio (seed {self.seed}); {RULES[self.rule]}"
         return protocol if self.level_weights is None else f"{protocol}; {LEVEL_WEIGHTS}"
 
