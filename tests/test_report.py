@@ -18,6 +18,7 @@ from boostne.evaluation.conclusion import headline
 from boostne.reproduction import write_figures, write_reproduction_report
 from boostne.reproduction.conclusions import conclusion
 from boostne.reproduction.conclusions import headline as reproduction_headline
+from boostne.reproduction.csv_tables import to_csv
 from boostne.reproduction.result_charts import describe_errors
 from boostne.reproduction.results_folder import read_results_folder
 from boostne.visualization.charts import Chart, Line
@@ -162,11 +163,26 @@ def test_score_table_marks_the_best_and_the_difference_from_the_paper():
         ScoreRow("theirs", [ScoreCell(0.7, 0.003, 0.72), ScoreCell(0.50001, 0)]),
         ScoreRow("other", [ScoreCell(0.7, 0.003), ScoreCell(0.5, 0)]),
     ]
-    table = score_table("Micro-F1", [10, 90], rows)
+    table = score_table("Micro-F1", "method", [10, 90], rows)
     best = re.findall(r'<td data-value="([^"]*)" class="best"[^>]*><span>([^<]*)', table)
     assert best == [("0.9", "0.9000"), ("0.50001", "0.5000"), ("0.5", "0.5000")]  # equal as shown
     assert re.findall(r'below difference (above|under)">([^<]*)', table) == [("above", "+0.1000"), ("under", "−0.0200")]
     assert "<td>–</td>" in table
+    # The standard error is shown whatever is selected if there is no value of the paper.
+    assert re.findall(r'class="below ([a-z ]*)">±', table) == ["se", "se", *["difference paper se"] * 3]
+    assert '<th scope="col" class="text">method</th>' in table
+
+
+def test_report_without_values_of_the_paper_shows_standard_errors(results):
+    with (results / "scores.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert 'type="radio" name="below"' in write_reproduction_report(results).read_text()
+    for row in rows:
+        row["paper"] = row["difference"] = ""
+    (results / "scores.csv").write_text(to_csv("scores", rows))
+    page = write_reproduction_report(results).read_text()
+    assert 'type="radio" name="below"' not in page
+    assert "Below each mean over the splits is its standard error." in page
 
 
 def test_plain_table_right_aligns_numbers_and_marks_the_best():
@@ -239,6 +255,21 @@ def test_conclusion_of_a_reproduction(finished):
         best, runner_up = sorted(means, key=lambda title: -means[title])[:2]
         lead = f"{means[best] - means[runner_up]:.4f} above {runner_up}"
         assert sentence.startswith(f"{name}: {best} is best with {means[best]:.4f}, {lead}")
+
+
+def test_conclusion_of_a_reproduction_of_one_data_set_without_significance(results):
+    for name in ("scores", "wilcoxon"):
+        with (results / f"{name}.csv").open() as stream:
+            rows = [row for row in csv.DictReader(stream) if row["dataset"] == "karate"]
+        for row in rows:
+            if row["method"] == "BoostNE" and row["setting"] == "recommended":
+                row["mean"] = "0.9999"
+            if "p_holm" in row:
+                row["p_holm"] = "0.5"
+        (results / f"{name}.csv").write_text(to_csv(name, rows))
+    found = read_results_folder(results)
+    assert reproduction_headline(found) == "BoostNE has the highest Micro-F1 on karate"
+    assert any("but not significantly better than any of 2 methods" in sentence for sentence in conclusion(found))
 
 
 def better_scores(results):

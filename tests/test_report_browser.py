@@ -11,6 +11,9 @@ from boostne.evaluation import compare, conclude
 from boostne.labels import as_labels
 from boostne.reproduction import write_figures, write_reproduction_report
 from boostne.visualization import write_evaluation_report
+from boostne.visualization.charts import Chart, Line
+from boostne.visualization.document import style_sheet
+from boostne.visualization.svg_charts import chart_figure
 
 READY = "window.explorer?.ready === true && window.explorer.view.frames > 0"
 
@@ -277,6 +280,25 @@ def test_text_contrast(visit, reproduction):
         worst = page.evaluate(CONTRAST)
         assert worst >= 4.5, scheme
 
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE])
+def test_numbers_and_labels_of_charts_do_not_overlap(browser, viewport):
+    context = browser.new_context(viewport=viewport)
+    page = context.new_page()
+    chart = Chart("c", "title", "levels k", "Micro-F1", [Line("a", [1, 64], [0.9781, 0.9789], 0, error=[1e-4, 1e-4])])
+    page.set_content(f"<style>{style_sheet('page.css')}</style>{chart_figure(chart, has_files=False)}")
+    assert len(page.locator("svg.plot text").filter(has_text="0.978").all()) > 3
+    assert page.locator("svg.plot").evaluate_all(OVERLAPS) == []
+    context.close()
+
+
+# Pairs of texts of the charts that overlap.
+OVERLAPS = """(charts) => charts.flatMap((chart) => {
+  const texts = [...chart.querySelectorAll("text")].map((one) => [one.textContent, one.getBoundingClientRect()]);
+  const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top;
+  return texts.flatMap(([text, a], i) =>
+    texts.slice(i + 1).filter(([, b]) => !apart(a, b)).map(([other]) => [text, other]));
+})"""
 
 CONTRAST = """() => {
   const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});

@@ -26,6 +26,7 @@ class _Ranked(NamedTuple):
 class _Lead(NamedTuple):
     """The best method on a data set, and a sentence on it."""
 
+    dataset: str
     method: str
     sentence: str
 
@@ -36,7 +37,8 @@ def headline(results: ResultsFolder) -> str:
     if not leads:
         leads, part = [*_leads(results, tuned=False)], ""
     (method, count), *_ = Counter(lead.method for lead in leads).most_common()
-    return f"{method} has the highest {_NAME} on {count} of {len(leads)} data sets{part}"
+    where = f"{count} of {len(leads)} data sets" if len(leads) > 1 else leads[0].dataset
+    return f"{method} has the highest {_NAME} on {where}{part}"
 
 
 def conclusion(results: ResultsFolder) -> list[str]:
@@ -62,7 +64,8 @@ def _leads(results: ResultsFolder, *, tuned: bool) -> Iterator[_Lead]:
         tests = [row for row in rows if (row["dataset"], row["metric"]) == (dataset, _METRIC)]
         ranking = _ranking(table)
         if ranking:
-            yield _lead(f"{dataset}, tuned" if tuned else dataset, ranking, tests)
+            sentence = _sentence(f"{dataset}, tuned" if tuned else dataset, ranking, tests)
+            yield _Lead(dataset, ranking[0].method, sentence)
 
 
 def _ranking(table: Mapping[str, Sequence[Score | TunedScore | None]]) -> list[_Ranked]:
@@ -77,12 +80,12 @@ def _ranking(table: Mapping[str, Sequence[Score | TunedScore | None]]) -> list[_
     return sorted(rows, key=lambda row: -row.mean)
 
 
-def _lead(dataset: str, ranking: Sequence[_Ranked], tests: Sequence[CsvRow]) -> _Lead:
+def _sentence(where: str, ranking: Sequence[_Ranked], tests: Sequence[CsvRow]) -> str:
     best, *others = ranking
-    text = f"{dataset}: {best.name} is best with {best.mean:.4f}"
+    text = f"{where}: {best.name} is best with {best.mean:.4f}"
     if others:
         text += f", {best.mean - others[0].mean:.4f} above {others[0].name}{_certainty(best, others[0], tests)}"
-    return _Lead(best.method, f"{text}.")
+    return f"{text}."
 
 
 def _certainty(best: _Ranked, runner_up: _Ranked, tests: Sequence[CsvRow]) -> str:
@@ -90,7 +93,11 @@ def _certainty(best: _Ranked, runner_up: _Ranked, tests: Sequence[CsvRow]) -> st
     if best.method == _OURS:
         own = [row for row in tests if row["setting"] == best.setting]
         worse = sum(float(row["p_holm"]) < ALPHA and float(row["effect"]) > 0 for row in own)
-        return f", and significantly better than {worse} of {len(own)} methods" if own else ""
+        if not own:
+            return ""
+        if not worse:
+            return f", but not significantly better than any of {len(own)} methods"
+        return f", and significantly better than {worse} of {len(own)} methods"
     for row in tests:
         if runner_up.method == _OURS and (row["setting"], row["method"]) == (runner_up.setting, best.method):
             p = float(row["p_holm"])

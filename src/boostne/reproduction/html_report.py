@@ -14,6 +14,7 @@ from boostne.visualization.explorer.page import pack_positions
 from boostne.visualization.html import Markup, element, joined
 from boostne.visualization.html_tables import (
     BEST_NOTE,
+    SE_NOTE,
     ScoreCell,
     ScoreRow,
     cell_detail_selector,
@@ -84,18 +85,23 @@ def _comparison(results: ResultsFolder) -> Markup:
 
 
 def _scores(results: ResultsFolder, dataset: str) -> Markup:
-    first = dataset == results.datasets[0]
-    note = element("p", BEST_NOTE, "Click a heading to sort.", class_="note")
-    parts = [note, cell_detail_selector()] if first else []
+    parts = _notes_on_scores(results) if dataset == results.datasets[0] else []
     for metric, name in METRIC_NAMES.items():
         train, scores = results.score_table(dataset, metric)
         rows = [
             ScoreRow(title, [ScoreCell(s.mean, s.se, s.paper) if s else None for s in cells])
             for title, cells in scores.items()
         ]
-        parts.append(score_table(f"{dataset}: {name} by training ratio", train, rows))
+        parts.append(score_table(f"{dataset}: {name} by training ratio", "method", train, rows))
     parts.append(_tests(dataset, results.wilcoxon))
     return joined(parts)
+
+
+def _notes_on_scores(results: ResultsFolder) -> list[Markup]:
+    has_paper = any(score.paper is not None for score in results.scores)
+    below = "" if has_paper else SE_NOTE
+    note = element("p", BEST_NOTE, below, "Click a heading to sort.", class_="note")
+    return [note, cell_detail_selector()] if has_paper else [note]
 
 
 def _tests(dataset: str, rows: Sequence[CsvRow]) -> Markup:
@@ -111,7 +117,7 @@ def _tests(dataset: str, rows: Sequence[CsvRow]) -> Markup:
 def _tuned(results: ResultsFolder) -> Markup:
     if not results.tuned_scores:
         return Markup()
-    parts = [element("p", results.run["protocol"]["tuned"])]
+    parts = [element("p", results.run["protocol"]["tuned"]), element("p", SE_NOTE, class_="note")]
     for dataset in results.tuned_datasets:
         for metric, name in METRIC_NAMES.items():
             columns, scores = results.tuned_table(dataset, metric)
@@ -119,7 +125,7 @@ def _tuned(results: ResultsFolder) -> Markup:
                 ScoreRow(method, [ScoreCell(s.mean, s.se) if s else None for s in cells])
                 for method, cells in scores.items()
             ]
-            parts.append(score_table(f"{dataset}, tuned: {name} by training ratio", columns, rows))
+            parts.append(score_table(f"{dataset}, tuned: {name} by training ratio", "method", columns, rows))
         choices = [choice for choice in results.tuned_choices if choice.dataset == dataset]
         title = "Most frequent choice, and median C"
         table = plain_table(f"{dataset}: {title}", *choice_table(choices))

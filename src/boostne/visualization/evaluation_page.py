@@ -16,7 +16,7 @@ from boostne.visualization.charts import Chart, Line
 from boostne.visualization.explorer.content import collect_content
 from boostne.visualization.explorer.page import pack_embedding
 from boostne.visualization.html import Markup, element, joined
-from boostne.visualization.html_tables import BEST_NOTE, ScoreCell, ScoreRow, plain_table, score_table
+from boostne.visualization.html_tables import BEST_NOTE, SE_NOTE, ScoreCell, ScoreRow, plain_table, score_table
 from boostne.visualization.page import Page, Section, folded, map_section, write_page
 from boostne.visualization.provenance import provenance
 from boostne.visualization.svg_charts import chart_figure
@@ -101,8 +101,8 @@ def _describe(result: Evaluation, metric: str) -> str:
 
 def _scores(results: Mapping[str, Evaluation]) -> Markup:
     tables = (_table(metric, results) for metric in Evaluation.metrics)
-    text = "Below each mean over the splits is its standard error. Click a heading to sort."
-    note = element("p", BEST_NOTE if len(results) > 1 else "", text, class_="note")
+    best = BEST_NOTE if len(results) > 1 else ""
+    note = element("p", best, SE_NOTE, "Click a heading to sort.", class_="note")
     charts = (chart_figure(_chart(metric, results), has_files=False) for metric in Evaluation.metrics)
     return joined([note, *tables, element("div", *charts, class_="figures")])
 
@@ -119,7 +119,7 @@ def _table(metric: str, results: Mapping[str, Evaluation]) -> Markup:
         )
         for name, result in results.items()
     ]
-    return score_table(f"{Evaluation.metrics[metric]} by training ratio", train, rows)
+    return score_table(f"{Evaluation.metrics[metric]} by training ratio", "embedding", train, rows)
 
 
 def _chart(metric: str, results: Mapping[str, Evaluation]) -> Chart:

@@ -8,6 +8,7 @@ from boostne.visualization.html import Markup, element, joined, radio_group
 
 _MINUS = "\N{MINUS SIGN}"
 BEST_NOTE = joined(["The best score of each column is ", element("span", "marked", class_="key"), ". "])
+SE_NOTE = "Below each mean over the splits is its standard error. "
 
 
 @dataclass(frozen=True)
@@ -21,22 +22,22 @@ class ScoreCell:
 
 @dataclass(frozen=True)
 class ScoreRow:
-    """The scores of one method: a cell, or None, for each training ratio."""
+    """The scores of one method or embedding: a cell, or None, for each training ratio."""
 
     name: str
     cells: Sequence[ScoreCell | None]
 
 
-def score_table(caption: str, train: Sequence[float | str], rows: Sequence[ScoreRow]) -> Markup:
-    """Return the table of one metric: a row per method, a column per training ratio in percent, or with another title.
+def score_table(caption: str, kind: str, train: Sequence[float | str], rows: Sequence[ScoreRow]) -> Markup:
+    """Return the table of one metric: a column per training ratio in percent, or with another title.
 
-    The best score of each column is marked; those that are equal to four digits share it.
+    `kind` says what the rows are. The best score of each column is marked, and so are those equal to it to four digits.
     """
     columns = zip(*(row.cells for row in rows), strict=True)
     best = [max((_shown(cell.mean) for cell in column if cell), default=None) for column in columns]
     head = element(
         "tr",
-        element("th", "training ratio", scope="col", class_="text"),
+        element("th", kind, scope="col", class_="text"),
         *(element("th", ratio if isinstance(ratio, str) else f"{ratio:g} %", scope="col") for ratio in train),
     )
     body = (
@@ -122,14 +123,17 @@ def _score(cell: ScoreCell | None, best: str | None) -> Markup:
     if cell is None:
         return element("td", "–")
     lines = [element("span", _shown(cell.mean))]
-    if cell.paper is not None:
+    shown_with = "below se"
+    if cell.paper is None:
+        shown_with = "below difference paper se"  # the standard error, whatever is selected
+    else:
         difference = cell.mean - cell.paper
         side = "above" if difference >= 0 else "under"
         lines += [
             element("span", _signed(difference), class_=f"below difference {side}"),
             element("span", _shown(cell.paper), class_="below paper"),
         ]
-    lines.append(element("span", f"± {cell.se:.4f}", class_="below se"))
+    lines.append(element("span", f"± {cell.se:.4f}", class_=shown_with))
     return element("td", *lines, data_value=cell.mean, **_mark(is_best=_shown(cell.mean) == best))
 
 

@@ -8,7 +8,7 @@ from boostne.visualization.html import Markup, element, joined
 from boostne.visualization.palette import LIGHT, MARKERS
 
 _WIDTH, _HEIGHT = 480, 290
-_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 16, 12, 44  # margins
+_LEFT, _RIGHT, _TOP, _BOTTOM = 74, 16, 12, 44  # margins; at the left for numbers of 14 pixels and the label
 _SPACE = 24  # between ticks with a number
 _TICKS = 5  # of the y-axis, at least
 _PADDING = 0.06  # of the y-axis beyond the data, relative to its length
