@@ -287,11 +287,13 @@ class TestProperties:
         with pytest.raises(ParameterError, match="reduce must be one of 'max', 'sum', got 'mean'"):
             graph.to_undirected("mean")
 
+    @pytest.mark.parametrize("weighted", [False, True])
     @pytest.mark.parametrize("directed", [False, True])
-    def test_permuted_equals_reindexing_the_adjacency(self, directed):
+    def test_permuted_equals_reindexing_the_adjacency(self, directed, weighted):
         rng = np.random.default_rng(0)
         ends = rng.integers(40, size=(2, 200))
-        graph = Graph.from_indices(np.arange(40) * 10, *ends, rng.random(200), directed=directed)
+        weights = rng.random(200) if weighted else None
+        graph = Graph.from_indices(np.arange(40) * 10, *ends, weights, directed=directed)
         order = rng.permutation(40)
         permuted = graph.permuted(order)
         expected = Graph(graph.adjacency[order][:, order], graph.nodes[order], directed)
@@ -387,3 +389,9 @@ class TestNodeIds:
         assert [ids[code].tolist() for code in codes] == [left, right]
         np.testing.assert_array_equal(lookup_ids(ids, as_ids(left)), codes[0])
         assert lookup_ids(ids, as_ids(["a"])).tolist() == [-1]
+
+    def test_lookup_of_integers(self):
+        largest = np.iinfo(np.int64).max
+        assert lookup_ids(np.array([7, 3, 5]), np.array([5, 2, 4, 8, -largest, 7])).tolist() == [2, -1, -1, -1, -1, 0]
+        assert lookup_ids(np.array([largest, largest - 2]), np.array([largest - 1, largest, 0])).tolist() == [-1, 0, -1]
+        assert lookup_ids(np.zeros(0, np.int64), np.array([1])).tolist() == [-1]

@@ -333,12 +333,17 @@ class Graph:
         >>> graph.permuted(np.array([2, 0, 1])).nodes
         array(['c', 'a', 'b'], dtype='<U1')
         """
-        rows = self.adjacency[order]
+        A, weighted = self.adjacency, self.weighted
+        # Weights that are all 1 need not move, and the arrays of large graphs are large.
+        moving = A if weighted else sparse.csr_array((np.ones(A.nnz, np.bool_), A.indices, A.indptr), shape=A.shape)
+        rows = moving[order]
         position = np.empty(self.n_nodes, dtype=rows.indices.dtype)
         position[order] = np.arange(self.n_nodes)
         adjacency = sparse.csr_array((rows.data, position[rows.indices], rows.indptr), shape=rows.shape)
         del rows  # its indices are as large as those of the result
         adjacency.sort_indices()
+        if not weighted:
+            adjacency.data = A.data
         return self._derived(adjacency, order)
 
     def rescaled(self) -> tuple["Graph", float]:

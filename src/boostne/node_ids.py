@@ -16,7 +16,7 @@ _INT64_MAX = np.iinfo(np.int64).max
 _FLOAT_DIGITS = 15  # doubles represent all integers with this many digits
 # Strings that would take more than this in a fixed-width array, most of it padding, are stored as objects.
 _MAX_FIXED_WIDTH_BYTES = 1 << 30
-# Integer ids whose range is below this many times their count are encoded by a lookup table.
+# Integer ids whose range is below this many times their count are encoded and found by a lookup table.
 _DENSE_RANGE = 4
 
 
@@ -152,6 +152,8 @@ def _whole_floats(texts: Any) -> Any:
 
 def lookup_ids(nodes: NDArray[Any], ids: NDArray[Any]) -> NDArray[np.int64]:
     """Return the position in ``nodes`` of each id, or -1 if it is not there."""
+    if nodes.dtype.kind == ids.dtype.kind == "i" and _is_dense(nodes):
+        return _lookup_integers(nodes, ids)
     nodes_arrow, ids_arrow = _to_arrow(nodes), _to_arrow(ids)
     if nodes_arrow is not None and ids_arrow is not None and nodes_arrow.type == ids_arrow.type:
         import pyarrow.compute as pc
@@ -304,13 +306,28 @@ def _trim(distinct: Any, codes: NDArray[np.int64]) -> tuple[Any, NDArray[np.int6
 
 def _encode_integers(numbers: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     # Both ways are several times faster than hashing and take less memory.
-    if not len(numbers) or int(numbers.max()) - int(numbers.min()) >= _DENSE_RANGE * len(numbers):
+    if not _is_dense(numbers):
         return np.unique(numbers, return_inverse=True)
     offsets = numbers - numbers.min()
     seen = np.zeros(offsets.max() + 1, dtype=bool)
     seen[offsets] = True
     rank = np.cumsum(seen) - 1
     return np.flatnonzero(seen) + numbers.min(), rank[offsets]
+
+
+def _lookup_integers(nodes: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    lowest, highest = int(nodes.min()), int(nodes.max())
+    position = np.full(highest - lowest + 1, -1, dtype=np.int64)
+    position[nodes - lowest] = np.arange(len(nodes))
+    found = np.full(len(ids), -1, dtype=np.int64)
+    inside = (ids >= lowest) & (ids <= highest)
+    found[inside] = position[ids[inside] - lowest]
+    return found
+
+
+def _is_dense(numbers: NDArray[np.int64]) -> bool:
+    """Whether a table over the range of the numbers is not much larger than they are."""
+    return bool(len(numbers)) and int(numbers.max()) - int(numbers.min()) < _DENSE_RANGE * len(numbers)
 
 
 def _sort_objects(ids: Iterable[Any]) -> list[Any]:

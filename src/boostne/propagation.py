@@ -162,23 +162,23 @@ def propagate_to_last(
     graph, _ = graph.rescaled()
     first = graph.n_nodes - len(last)
     rows = graph.adjacency[first:]
-    reached = np.unique(np.concatenate([rows.indices, np.arange(first, graph.n_nodes)]))
-    compact = np.searchsorted(reached, rows.indices)
-    A = ShardedCSR.from_csr(sparse.csr_array((rows.data, compact, rows.indptr), shape=(len(last), len(reached))))
+    among, beyond = rows[:, first:], rows[:, :first]
+    reached, compact = np.unique(beyond.indices, return_inverse=True)
+    shape = (len(last), len(reached))
+    beyond = sparse.csr_array((beyond.data, compact.astype(np.int32), beyond.indptr), shape=shape)
+    to_last, to_others = (ShardedCSR.from_csr(matrix, copy=False) for matrix in (among, beyond))
     loop = _loop_weight(graph)
-    root = 1 / np.sqrt(graph.degrees[reached] + loop)[:, None]
-    kernels, n_others = get_kernels(threads=threads), len(reached) - len(last)
-    neighbors, width = others(reached[:n_others]), tile_width(np.float64)
+    root, root_last = (1 / np.sqrt(graph.degrees[at] + loop)[:, None] for at in (reached, slice(first, None)))
+    kernels, neighbors, width = get_kernels(threads=threads), others(reached), tile_width(np.float64)
     for first_column in range(0, last.shape[1], GATHERED):
         gathered = neighbors(slice(first_column, first_column + GATHERED))
         for begin in range(0, gathered.shape[1], width):
             columns = slice(first_column + begin, first_column + min(begin + width, gathered.shape[1]))
             own = last[:, columns].astype(np.float64)
-            scaled = np.empty((len(reached), own.shape[1]))
-            np.multiply(root[:n_others], gathered[:, begin : begin + width], out=scaled[:n_others])
+            from_others = kernels.product(to_others, root * gathered[:, begin : begin + width])
             for _ in range(steps):
-                scaled[n_others:] = root[n_others:] * own
-                own = _average(kernels.product(A, scaled), own, root[n_others:], loop, weight)
+                sums = kernels.product(to_last, root_last * own)
+                own = _average(sums + from_others, own, root_last, loop, weight)
             last[:, columns] = own
 
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 PROPAGATION_STEPS = {"exact": 1, "spectral": 1, "push": 4}
 # Median cosine of the rows of U and V below which they differ.
 MIN_AGREEMENT = 0.95
-# Rows of X held at a time, in entries, unless an eighth of the context vectors is more.
-MIN_CHUNK_ENTRIES = 1 << 22
+# Rows of X held at a time, in entries, unless a 32nd of the context vectors is more, all of which each part reads.
+MIN_CHUNK_ENTRIES = 1 << 20
 
 
 class FoldedNodes(NamedTuple):
@@ -179,7 +179,7 @@ def solve_last(
     vectors = np.empty((count, context.shape[1]), context.dtype)
     dropped: list[NDArray[np.float64]] = []
     done = 0
-    for X, lost in _row_chunks(matrix_source(model, graph), count, len(nodes), context.size // 8):
+    for X, lost in _row_chunks(matrix_source(model, graph), count, len(nodes), context.size // 32):
         found = fold_in(X, context, slice(None) if whole else nodes, model.levels, kernels)
         vectors[done : done + X.shape[0]] = found
         done += X.shape[0]
