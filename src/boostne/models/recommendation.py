@@ -1,4 +1,8 @@
-"""Recommendations: the nodes whose target vectors have the largest products with the vector of a node."""
+"""Recommendations: the nodes whose target vectors have the largest products with the vector of a node.
+
+Products with all candidates are estimated by BLAS, whose last bits depend on the position of a vector in its block.
+Those that may be among the n largest are then computed in float64, each from two vectors alone.
+"""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -14,8 +18,7 @@ from boostne.models.bipartite import edges_between
 from boostne.node_ids import as_ids, format_ids, lookup_ids
 from boostne.validation import check_integer
 
-# Queries and candidates that are multiplied at a time: the product is a few megabytes. Blocks of queries always have
-# this size, because the last bits of a matrix product depend on the shape of its operands.
+# Queries and candidates that are multiplied at a time: the product is a few megabytes.
 QUERIES, CANDIDATES = 64, 1 << 16
 
 # In bipartite graphs, products are divided by this power of the length of a candidate's vector. Popular nodes have long
@@ -38,6 +41,19 @@ class _Direction(NamedTuple):
         lengths[lengths == 0] = 1
         lengths **= -damping
         return lengths
+
+
+class _Best(NamedTuple):
+    """Positions of the best candidates so far, and their scores, best first; ties go to the first candidate."""
+
+    positions: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+    def merged(self, positions: NDArray[np.int64], scores: NDArray[np.float64], n: int) -> "_Best":
+        """Return the ``n`` best of these and of further candidates."""
+        positions, scores = np.concatenate([self.positions, positions]), np.concatenate([self.scores, scores])
+        order = np.lexsort((positions, -scores))[:n]
+        return _Best(positions[order], scores[order])
 
 
 def known_pairs(graph: Graph) -> sparse.csr_array:
@@ -98,31 +114,27 @@ def _best(direction: _Direction, rows: NDArray[np.int64], n: int, damping: float
     factors = direction.factors(damping)
     for begin in range(0, len(rows), QUERIES):
         block = rows[begin : begin + QUERIES]
-        left = np.zeros((QUERIES, queries.shape[1]), queries.dtype)
-        left[: len(block)] = queries[block]
-        best: list[tuple[NDArray[np.int64], NDArray[Any]]] = [(np.empty(0, np.int64), np.empty(0, left.dtype))]
-        best *= len(block)
+        best = [_Best(np.empty(0, np.int64), np.empty(0))] * len(block)
         for first in range(0, len(candidates), CANDIDATES):
-            part = candidates[first : first + CANDIDATES]
+            at = slice(first, first + CANDIDATES)
+            part, scales = candidates[at], factors[at]
             with threadpool_limits(limits=1, user_api="blas"):
-                scores = (left @ part.T) * factors[first : first + CANDIDATES]
+                estimates = (queries[block] @ part.T) * scales
             for i, row in enumerate(block):
                 if known is not None:
                     taken = known.indices[known.indptr[row] : known.indptr[row + 1]] - first
-                    scores[i, taken[(taken >= 0) & (taken < len(part))]] = 0
-                best[i] = _merged(best[i], scores[i], first, n)
+                    estimates[i, taken[(taken >= 0) & (taken < len(part))]] = 0
+                near = _possibly_best(estimates[i], n, queries.shape[1])
+                scores = np.einsum("ij,j->i", part[near].astype(np.float64), queries[row].astype(np.float64))
+                best[i] = best[i].merged(near + first, scores * scales[near], n)
         for positions, values in best:
             nodes = direction.candidates.nodes[positions].tolist()
             yield list(zip(nodes, values.tolist(), strict=True))
 
 
-def _merged(
-    best: tuple[NDArray[np.int64], NDArray[Any]], scores: NDArray[Any], first: int, n: int
-) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return the ``n`` best of what was found and of further candidates, best first; ties go to the first."""
-    # Vectors are not negative: a product of 0 says that nothing relates the nodes.
-    least = np.partition(scores, len(scores) - n)[len(scores) - n] if n < len(scores) else 0
-    at = np.flatnonzero((scores >= least) & (scores > 0))
-    positions, values = np.concatenate([best[0], at + first]), np.concatenate([best[1], scores[at]])
-    order = np.lexsort((positions, -values))[:n]
-    return positions[order], values[order]
+def _possibly_best(estimates: NDArray[Any], n: int, width: int) -> NDArray[np.int64]:
+    """Return the positions of the estimates that may belong to the ``n`` largest scores; scores of 0 never do."""
+    # Vectors are not negative: a product of 0 says that nothing relates the nodes, and rounding errors are relative.
+    error = (width + 8) * float(np.finfo(estimates.dtype).eps)
+    least = np.partition(estimates, len(estimates) - n)[len(estimates) - n] if n < len(estimates) else 0
+    return np.flatnonzero((estimates >= (1 - 4 * error) * least) & (estimates > 0))
