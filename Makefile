@@ -8,13 +8,13 @@ TEST_SETUP := $(VENV)/.installed-dev
 MODULES := $(VENV)/.modules
 DOCS_SETUP := $(VENV)/.installed-docs
 BROWSER := $(VENV)/.browser
-PACKAGE := .[dask,index,io,viz]
+EXTRAS := dask,index,io,viz
 NATIVE := $(wildcard $(addprefix src/boostne/kernels/native/*.,cpp h inl))
 
 TOO_OLD := boostne needs Python 3.11 or newer, but $(PYTHON) is %d.%d: pass another one, as in make PYTHON=python3.11
 CHECK_PYTHON = $(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(v < (3, 11) and "$(TOO_OLD)" % v)'
 
-.PHONY: demo test quick lint types format bench bench-scale docs fuzz results clean test-oldest dist sanitize FORCE
+.PHONY: demo test quick lint types format bench bench-scale docs walk-docs fuzz results clean test-oldest dist sanitize FORCE
 
 # An editable install maps each module to its file when it is installed: reinstall if a module was added, moved or
 # removed. This file is rewritten only when the list changes.
@@ -23,14 +23,16 @@ $(MODULES): FORCE
 	@find src -name '*.py' | LC_ALL=C sort > $@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
+# What `make demo` needs, since a first look should not wait for the rest.
 $(SETUP): pyproject.toml CMakeLists.txt $(NATIVE) $(MODULES)
 	test -x $(BIN)/python || { $(CHECK_PYTHON) && $(PYTHON) -m venv $(VENV); }
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=24"
-	$(BIN)/python -m pip install --quiet --editable "$(PACKAGE)"
+	$(BIN)/python -m pip install --quiet --editable ".[viz]"
 	touch $@
 
+# boostne is installed already, so that pip adds the packages of its extras only.
 $(TEST_SETUP): $(SETUP) requirements-dev.txt
-	$(BIN)/python -m pip install --quiet --requirement requirements-dev.txt
+	$(BIN)/python -m pip install --quiet "boostne[$(EXTRAS)]" --requirement requirements-dev.txt
 	touch $@
 
 $(DOCS_SETUP): $(TEST_SETUP) requirements-docs.txt
@@ -91,6 +93,13 @@ docs: $(DOCS_SETUP)
 	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet --doctree-dir build/doctrees docs build/docs
 	$(BIN)/python scripts/check_site.py build/docs
 
+# Every code block of README and docs, and all tutorials, by the package as it is installed into a new environment.
+WALK := build/walk-docs
+walk-docs:
+	$(CHECK_PYTHON) && $(PYTHON) -m venv --clear $(WALK)
+	$(WALK)/bin/python -m pip install --quiet ".[$(EXTRAS)]" --requirement requirements-dev.txt
+	$(WALK)/bin/python scripts/walk_docs.py
+
 # Takes an hour on two cores; MINUTES=1 is a quick check. Files of failing cases are kept in fuzz/failures.
 MINUTES ?= 60
 fuzz: $(TEST_SETUP)
@@ -114,7 +123,7 @@ $(OLDEST_SETUP): scripts/oldest_constraints.py pyproject.toml requirements-dev.t
 	$(OLDEST)/bin/python -m pip install --quiet --upgrade "pip>=25.3"
 	$(OLDEST)/bin/python scripts/oldest_constraints.py > $(OLDEST)/constraints.txt
 	$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/constraints.txt \
-		--build-constraint $(OLDEST)/constraints.txt --editable "$(PACKAGE)" --requirement requirements-dev.txt
+		--build-constraint $(OLDEST)/constraints.txt --editable ".[$(EXTRAS)]" --requirement requirements-dev.txt
 	touch $@
 
 test-oldest: $(OLDEST_SETUP)

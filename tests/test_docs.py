@@ -44,27 +44,35 @@ def blocks(page):
             yield match["language"] or "", match["fenced"] or re.sub("^ {4}", "", match["indented"], flags=re.M)
 
 
-def commands(code):
-    found = [match["arguments"] for match in COMMAND.finditer(code)]
+def commands(language, code):
+    found = [match["arguments"] for match in COMMAND.finditer(code)] if language != "python" else []
     return [arguments for arguments in found if not SKIPPED.search(arguments)]
 
 
-RUNNABLE = [page for page in PAGES if any(language == "python" or commands(code) for language, code in blocks(page))]
+def is_run(language, code):
+    return language == "python" or bool(commands(language, code))
+
+
+RUNNABLE = [page for page in PAGES if any(is_run(*block) for block in blocks(page))]
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Make a folder current that has the files of the documentation; the data set digits is a small graph."""
+    """Make an empty folder current; the data set digits is a small graph."""
     monkeypatch.setenv("MPLBACKEND", "agg")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(datasets, "_load_digits", lambda: boostne.planted_partition(200, communities=4))
     monkeypatch.setattr(datasets, "_check_size", lambda _: None)
+    return tmp_path
+
+
+def prepare(page):
+    """Write the files that the blocks of a page read into this folder; return the names they take for granted."""
+    if page.name == "new-nodes.md":
+        return prepare_new_nodes()
     graph, labels = graphs.planted_partition([70, 70], 0.1, 0.01, seed=6)
     nodes = np.array(["ann", "bob", *(f"n{i}" for i in range(2, 140))])
-    edges = nodes[np.array([edge[:2] for edge in graphs.edges(graph)], dtype=int)]
-    known = edges[~np.isin(edges, NEW).any(axis=1)]
-    for file, rows in {"edges.csv": known, "edges-today.csv": edges}.items():
-        np.savetxt(file, rows, fmt="%s", delimiter=",", header="source,target", comments="")
+    known = write_edges(nodes[endpoints(graph)], NEW)
     for file in ("graph.txt", "citations.txt"):
         np.savetxt(file, known, fmt="%s")
     lines = [f"{node}\t{label}\n" for node, label in zip(nodes, labels, strict=True) if node not in NEW]
@@ -73,7 +81,27 @@ def folder(tmp_path, monkeypatch):
     pairs = [f"{user},{item}\n" for i, user in enumerate(users) for j, item in enumerate(items) if (i + j) % 3 == 0]
     for file, rows in {"purchases.csv": pairs, "purchases-today.csv": [*pairs, "zoe,tea\n", "zoe,item1\n"]}.items():
         Path(file).write_text("user,item\n" + "".join(rows), encoding="utf-8")
-    return tmp_path
+    return excerpt_names() if page.name in EXCERPTS else {}
+
+
+def endpoints(graph):
+    return np.array([edge[:2] for edge in graphs.edges(graph)], dtype=int)
+
+
+def write_edges(edges, new):
+    """Write the edges of today, and those of yesterday, which lack the new nodes; return the latter."""
+    known = edges[~np.isin(edges, new).any(axis=1)]
+    for file, rows in {"edges.csv": known, "edges-today.csv": edges}.items():
+        np.savetxt(file, rows, fmt="%s", delimiter=",", header="source,target", comments="")
+    return known
+
+
+def prepare_new_nodes():
+    graph, labels = graphs.planted_partition([60, 60], 0.4, 0.02, seed=6)
+    new = [5, 55, 65, 115]
+    known = np.setdiff1d(np.arange(120), new)
+    write_edges(endpoints(graph), new)
+    return {"known_ids": known, "labels": np.asarray(labels)[known], "new_ids": new}
 
 
 def excerpt_names():
@@ -88,38 +116,30 @@ def excerpt_names():
 
 
 @pytest.mark.parametrize("page", RUNNABLE, ids=lambda page: page.name)
-def test_code_runs(page, folder):
-    names = excerpt_names() if page.name in EXCERPTS else {}
+def test_code_runs(page, folder, capsys):
+    names = prepare(page)
     for language, code in blocks(page):
-        if language != "python":
-            for arguments in commands(code):
-                assert run(shlex.split(arguments, comments=True)) == FAILING.get(arguments, 0), arguments
-        elif page.name != "new-nodes.md":
+        if language == "python":
             exec(compile(code, str(page), "exec"), names)
+        for arguments in commands(language, code):
+            assert run(shlex.split(arguments, comments=True)) == FAILING.get(arguments, 0), arguments
+    if page.name == "new-nodes.md":
+        check_new_nodes(names, capsys.readouterr().out)
 
 
-def test_new_nodes(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    graph, labels = graphs.planted_partition([60, 60], 0.4, 0.02, seed=6)
-    labels, new = np.asarray(labels), [5, 55, 65, 115]
-    known = np.setdiff1d(np.arange(120), new)
-    edges = np.array([edge[:2] for edge in graphs.edges(graph)], dtype=int)
-    for name, rows in {"edges": edges[~np.isin(edges, new).any(axis=1)], "edges-today": edges}.items():
-        np.savetxt(tmp_path / f"{name}.csv", rows, fmt="%d", delimiter=",", header="source,target", comments="")
-    names = {"known_ids": known, "labels": labels[known], "new_ids": new}
-    code = "\n".join(code for language, code in blocks(ROOT / "docs" / "new-nodes.md") if language == "python")
-    exec(compile(code, "new-nodes.md", "exec"), names)
+def check_new_nodes(names, output):
     assert names["vectors"].shape == (120, 32)
-    assert sorted(names["new"].nodes.tolist()) == new
+    assert sorted(names["new"].nodes.tolist()) == names["new_ids"]
     assert names["pipeline"].steps[-1][0] == "logisticregression"
-    np.testing.assert_array_equal(names["predicted"], labels[new])
-    assert "4 nodes added, 0 removed" in capsys.readouterr().out
-    assert (tmp_path / "model.npz").exists()
+    _, labels = graphs.planted_partition([60, 60], 0.4, 0.02, seed=6)
+    np.testing.assert_array_equal(names["predicted"], np.asarray(labels)[names["new_ids"]])
+    assert "4 nodes added, 0 removed" in output
+    assert Path("model.npz").exists()
 
 
 def test_most_code_is_run():
     """A block that the patterns above miss would not be noticed otherwise."""
-    found = [language == "python" or bool(commands(code)) for page in PAGES for language, code in blocks(page)]
+    found = [is_run(*block) for page in PAGES for block in blocks(page)]
     assert sum(found) > 50
     fences = sum(page.read_text(encoding="utf-8").count("\n```python\n") for page in PAGES)
     skipped = sum(bool(match["skip"]) and match["language"] == "python" for page in PAGES for match in all_blocks(page))
