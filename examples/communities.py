@@ -45,7 +45,10 @@ for count, groups in truth.items():
         vectors = normalize(embedding.up_to(levels).vectors)
         found = KMeans(count, n_init=4, random_state=0).fit_predict(vectors)
         row.append(normalized_mutual_info_score(groups, found))
-    print(f"{count:2} groups, NMI with levels 1 to 1, 2, 4, 8:", *(f"{value:.2f}" for value in row))
+    print(
+        f"{count:2} groups, NMI with levels 1 to 1, 2, 4, 8:",
+        *(f"{value:.2f}" for value in row),
+    )
 
 # %%
 # The maps show the same: level 1 alone, then all levels. Colors are the four large groups.
@@ -63,7 +66,9 @@ karate = load_dataset("karate")
 club = BoostNE(dimensions=8, levels=2, window=3).fit(karate.graph).embedding_
 found = KMeans(2, n_init=10, random_state=0).fit_predict(normalize(club.vectors))
 factions = np.array([karate.labels[node][0] for node in club.nodes.tolist()])
-print(f"NMI of two clusters and the two factions: {normalized_mutual_info_score(factions, found):.2f}")
+print(
+    f"NMI of two clusters and the two factions: {normalized_mutual_info_score(factions, found):.2f}"
+)
 ax = club.plot(karate.labels)
 plt.show()
 

@@ -35,19 +35,27 @@ methods = {
 scores = {}
 for name, method in methods.items():
     embedding = method.fit(data.graph).embedding_
-    scores[name] = evaluate(embedding, data.labels, train=percentages, repeats=5, classifier="fast").mean("micro")
+    scores[name] = evaluate(
+        embedding, data.labels, train=percentages, repeats=5, classifier="fast"
+    ).mean("micro")
     print(f"{name:24}", *(f"{score:.3f}" for score in scores[name]))
 
 # %%
 fig, ax = plt.subplots()
 for name, values in scores.items():
     ax.plot(percentages, values, marker="o", label=name)
-ax.set(xscale="log", xlabel="labeled nodes, %", ylabel="Micro-F1", xticks=percentages, xticklabels=percentages)
+ax.set(
+    xscale="log",
+    xlabel="labeled nodes, %",
+    ylabel="Micro-F1",
+    xticks=percentages,
+    xticklabels=percentages,
+)
 ax.legend()
 plt.show()
 
 # %%
-# With few labels the levels help most; with many, all methods but the last are close. The reason is in the columns:
+# With few labels the levels help most; with half of them, all methods are close. The reason is in the columns:
 # the first level holds the coarse structure in a few large components, which a regularized classifier trusts with
 # little evidence, and later levels refine it.
 #
@@ -56,8 +64,12 @@ plt.show()
 # An :class:`~boostne.Embedding` can be cut off after any level.
 for levels in (1, 2, 4, 8):
     part = model.embedding_.up_to(levels)
-    micro = evaluate(part, data.labels, train=2, repeats=5, classifier="fast").mean("micro")
-    print(f"levels 1 to {levels}: {part.dimensions:3} dimensions, Micro-F1 {micro[0]:.3f} with 2 % of the labels")
+    micro = evaluate(part, data.labels, train=2, repeats=5, classifier="fast").mean(
+        "micro"
+    )
+    print(
+        f"levels 1 to {levels}: {part.dimensions:3} dimensions, Micro-F1 {micro[0]:.3f} with 2 % of the labels"
+    )
 
 # %%
 # Use your own classifier
@@ -69,9 +81,13 @@ from sklearn.linear_model import LogisticRegression
 
 digits = np.array([data.labels[node][0] for node in data.graph.nodes.tolist()])
 training = np.concatenate([np.flatnonzero(digits == digit)[:2] for digit in range(10)])
-classifier = LogisticRegression(max_iter=1000).fit(model.embedding_[training], digits[training])
+classifier = LogisticRegression(max_iter=1000).fit(
+    model.embedding_[training], digits[training]
+)
 predicted = classifier.predict(model.embedding_.vectors)
-print(f"{len(training)} labeled images, accuracy on the others: {np.delete(predicted == digits, training).mean():.3f}")
+print(
+    f"{len(training)} labeled images, accuracy on the others: {np.delete(predicted == digits, training).mean():.3f}"
+)
 
 # %%
 # See :doc:`/evaluation` for what can go wrong when scores are measured, :doc:`/tuning` for a search of the

@@ -10,7 +10,13 @@ tutorial measures how good these scores are without the most common mistake, and
 import matplotlib.pyplot as plt
 import numpy as np
 
-from boostne import BoostNE, SpectralClustering, evaluate_links, planted_partition, split_links
+from boostne import (
+    BoostNE,
+    SpectralClustering,
+    evaluate_links,
+    planted_partition,
+    split_links,
+)
 
 graph = planted_partition(1000, communities=20, mean_degree=12).graph
 print(graph)
@@ -32,7 +38,9 @@ split = split_links(graph, test=0.2, seed=0)
 
 
 def cosines(embedding, pairs):
-    vectors = embedding.vectors / np.linalg.norm(embedding.vectors, axis=1, keepdims=True).clip(1e-12)
+    vectors = embedding.vectors / np.linalg.norm(
+        embedding.vectors, axis=1, keepdims=True
+    ).clip(1e-12)
     return (vectors[pairs[:, 0]] * vectors[pairs[:, 1]]).sum(axis=1)
 
 
@@ -60,7 +68,11 @@ plt.show()
 # For one node, the most similar nodes that it is not connected to are the candidates.
 node = 7
 known = set(graph.nodes[graph.adjacency[[node]].indices].tolist())
-candidates = [(other, round(score, 3)) for other, score in leaking.most_similar(node, n=30) if other not in known]
+candidates = [
+    (other, round(score, 3))
+    for other, score in leaking.most_similar(node, n=30)
+    if other not in known
+]
 print(candidates[:5])
 
 # %%

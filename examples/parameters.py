@@ -16,7 +16,9 @@ data = load_dataset("digits")
 
 def score(embedding):
     """Micro-F1 with 2 % and with 50 % of the labels."""
-    return evaluate(embedding, data.labels, train=[2, 50], repeats=5, classifier="fast").mean("micro")
+    return evaluate(
+        embedding, data.labels, train=[2, 50], repeats=5, classifier="fast"
+    ).mean("micro")
 
 
 def plot_scores(name, values, embeddings):
@@ -57,7 +59,11 @@ plt.show()
 # More dimensions hold more detail. With many labels more is better, at a growing cost; with few labels the gain ends
 # early.
 values = [8, 16, 32, 64, 128]
-plot_scores("dimensions", values, [BoostNE(d, levels=min(8, d // 4)).fit(data.graph).embedding_ for d in values])
+plot_scores(
+    "dimensions",
+    values,
+    [BoostNE(d, levels=min(8, d // 4)).fit(data.graph).embedding_ for d in values],
+)
 plt.show()
 
 # %%
@@ -102,12 +108,17 @@ for name, model in zip(forms, models, strict=True):
 # The weight of the neighbors when vectors are averaged at the end; 0 leaves them as they are. The gain is small but
 # steady here; it is larger if X is pruned.
 values = [0, 0.2, 0.4, 0.6, 0.8, 1]
-plot_scores("propagation", values, [BoostNE(64, propagation=w).fit(data.graph).embedding_ for w in values])
+plot_scores(
+    "propagation",
+    values,
+    [BoostNE(64, propagation=w).fit(data.graph).embedding_ for w in values],
+)
 plt.show()
 
 # %%
 # What the defaults chose here:
-print(BoostNE(64).fit(data.graph).settings_)
+for name, value in BoostNE(64).fit(data.graph).settings_.items():
+    print(f"{name:15} {value}")
 
 # %%
 # These are two graphs. On yours, ``tune`` compares windows, forms and propagation (:doc:`/tuning`).

@@ -21,7 +21,9 @@ new = np.sort(rng.choice(data.graph.n_nodes, 180, replace=False))
 known = np.setdiff1d(np.arange(data.graph.n_nodes), new)
 yesterday = Graph(data.graph.adjacency[known][:, known], known)
 model = BoostNE(dimensions=64, levels=8).fit(yesterday)
-classifier = LogisticRegression(max_iter=1000).fit(model.embedding_.vectors, digits[known])
+classifier = LogisticRegression(max_iter=1000).fit(
+    model.embedding_.vectors, digits[known]
+)
 
 # %%
 # New nodes
@@ -30,12 +32,16 @@ classifier = LogisticRegression(max_iter=1000).fit(model.embedding_.vectors, dig
 # the model nor the classifier.
 folded = model.fold_in(data.graph)
 print(folded)
-print(f"accuracy on new nodes: {(classifier.predict(folded.vectors) == digits[folded.nodes]).mean():.3f}")
+print(
+    f"accuracy on new nodes: {(classifier.predict(folded.vectors) == digits[folded.nodes]).mean():.3f}"
+)
 
 # %%
 # A new model has another basis: the old classifier is worthless there.
 again = BoostNE(dimensions=64, levels=8, random_state=1).fit(data.graph).embedding_
-print(f"the old classifier on a new fit: {(classifier.predict(again[new]) == digits[new]).mean():.3f}")
+print(
+    f"the old classifier on a new fit: {(classifier.predict(again[new]) == digits[new]).mean():.3f}"
+)
 
 # %%
 # Changed edges
@@ -44,12 +50,18 @@ print(f"the old classifier on a new fit: {(classifier.predict(again[new]) == dig
 before = model.embedding_
 report = model.update(data.graph)
 print(report)
-print(f"the old classifier after the update: {(classifier.predict(model.embedding_[new]) == digits[new]).mean():.3f}")
+print(
+    f"the old classifier after the update: {(classifier.predict(model.embedding_[new]) == digits[new]).mean():.3f}"
+)
 
 # %%
 # Most known nodes hardly move:
 old, moved = before[known], model.embedding_[known]
-cosine = (old * moved).sum(axis=1) / np.linalg.norm(old, axis=1) / np.linalg.norm(moved, axis=1)
+cosine = (
+    (old * moved).sum(axis=1)
+    / np.linalg.norm(old, axis=1)
+    / np.linalg.norm(moved, axis=1)
+)
 fig, ax = plt.subplots()
 ax.hist(cosine, bins=40)
 ax.set(xlabel="cosine of the vectors before and after the update", ylabel="known nodes")
