@@ -89,7 +89,9 @@ def progress_bar() -> Iterator[tuple[Any, ProgressCallback]]:
         TextColumn("{task.fields[detail]}", markup=False),
     )
     stages: dict[str, Any] = {}
-    with Bars(*columns, console=console, transient=True) as live:
+    # A bar that cannot be drawn would still end with an empty line.
+    hidden = not (console.is_terminal or console.is_jupyter)
+    with Bars(*columns, console=console, transient=True, disable=hidden) as live:
 
         def show(progress: Progress) -> None:
             if progress.stage not in stages:
