@@ -9,6 +9,7 @@ import json
 import lzma
 import zipfile
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -23,6 +24,18 @@ def zipped(*names):
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in names:
             archive.writestr(name, EDGES)
+    return buffer.getvalue()
+
+
+def array(values):
+    buffer = io.BytesIO()
+    np.save(buffer, np.array(values))
+    return buffer.getvalue()
+
+
+def arrays(**values):
+    buffer = io.BytesIO()
+    np.savez(buffer, **values)
     return buffer.getvalue()
 
 
@@ -59,6 +72,11 @@ REFUSED_GRAPHS = {
     "a web page": ("g.csv", "<!DOCTYPE html>\n<html></html>\n", {}, "a web page instead of data: download the file itself"),
     "a pickle": ("g.txt", b"\x80\x04\x95\x10\0", {}, "a pickle instead of text, which could run any code"),
     "a Parquet file named .csv": ("g.csv", b"PAR1\x15\x04\x15\x00", {}, "a Parquet file instead of text: name it .parquet"),
+    "vectors instead of edges": ("g.csv", "node,u1_1,u1_2\n1,0.5,0\n", {}, "the columns are those of vectors \\('node', 'u1_1', 'u1_2'\\): give a file of edges"),
+    "vectors without names": ("g.csv", "1,0.5,0,2\n2,0,1.5,0\n", {}, "line 1: a node and its vector \\('1 | 0.5 | 0 | 2'\\): give a file of edges"),
+    "word2vec instead of edges": ("g.txt", "2 3\n1 0.5 0 1\n2 0 1 0\n", {}, "line 2: 4 columns, .*: a node and its vector instead of an edge"),
+    "an embedding in an archive of arrays": ("g.npz", arrays(nodes=[1], vectors=[[0.5]]), {}, "an embedding instead of a graph: give the file of edges"),
+    "labels instead of edges": ("g.csv", "id,name,label\n1,ann,red\n", {}, "the columns are those of labels \\('id', 'name', 'label'\\): give a file of edges, or choose its columns with source= and target="),
     "an Excel workbook": ("g.csv", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", {}, "an Excel workbook instead of text: save the sheet as CSV"),
 }  # fmt: skip
 REFUSED_LABELS = {
@@ -66,13 +84,23 @@ REFUSED_LABELS = {
     "a table without a header": ("l.csv", "1,ann,red\n2,bob,red\n", {}, "3 columns without a value in common: label=2 reads the labels from the last column .*multilabel=True"),
     "a table without usual names": ("l.csv", "id,town,team\n1,x,red\n2,y,red\n", {}, "the column of labels is ambiguous; the columns are 'id', 'town', 'team': pass label='team'"),
     "a column that is not there": ("l.csv", "id,label\n1,x\n", {"label": "team"}, "label='team' is not a column; the columns are 'id', 'label'"),
-    "vectors instead of labels": ("l.txt", "1 0.5 0.25\n2 0.1 0.7\n", {}, "line 1: 2 decimal numbers: vectors instead of labels"),
+    "vectors instead of labels": ("l.txt", "1 0.5 0.25\n2 0.1 0.7\n", {}, "line 1: 2 numbers: a vector instead of labels"),
+    "word2vec instead of labels": ("l.txt", "2 3\n1 0.5 0 1\n2 0 1 0\n", {}, "line 2: 3 numbers: a vector instead of labels; give a file of labels"),
+    "a table of vectors": ("l.csv", "node,u1_1,u1_2\n1,0.5,0\n", {}, "the columns are those of vectors .*: give a file of labels"),
+    "an embedding": ("l.npz", arrays(nodes=[1], vectors=[[0.5]]), {}, "labels are read from text and .mat files, and .npz is a suffix of vectors and tables"),
     "one column": ("l.txt", "1\n2\n", {}, "no labels: each line has one column; see delimiter=, or format='communities'"),
     "a short row of a table": ("l.csv", "id,name,label\n1,a,x\n2,b\n", {}, "line 3: 2 columns, but the first line has 3"),
     "one label per line, but two columns": ("l.csv", "1,a,b\n", {"multilabel": False}, "line 1: 3 columns, but multilabel=False: choose one with label="),
 }  # fmt: skip
 REFUSED_EMBEDDINGS = {
     "ids that are not integers": ("v.csv", "node,a,b\n1,0,0\nx,1,1\n", {"id_type": "int"}, "v.csv, line 3: the node id 'x' is not an integer; see id_type="),
+    "edges instead of vectors": ("v.csv", "1,2\n2,3\n", {}, "one whole number per node, as in a list of edges or labels: give a file of vectors"),
+    "edges as word2vec": ("v.txt", "1 2\n2 3\n", {}, "announces 1 vectors of 2 numbers, but the file contains 1 of 1; if these are edges or labels"),
+    "labels instead of vectors": ("v.csv", "id,name,label\n1,ann,red\n", {}, "v.csv, line 2: 'ann' is not a number: .*give a file of vectors, not of edges or labels"),
+    "labels with spaces instead of vectors": ("v.txt", "1 databases\n2 machine learning\n", {}, "v.txt, line 1: 'databases' is not a number"),
+    "a short vector": ("v.csv", "node,a,b\n1,0,0\n2,1\n", {}, "v.csv, line 3: 1 number, but the first vector has 2"),
+    "an unknown suffix": ("v.vec", "1 0.5\n", {}, "v.vec: the suffix must be one of .npz, .npy, .parquet, .csv, .emb, .txt, got '.vec'"),
+    "vectors without ids": ("v.npy", array([[0.5]]), {}, "v.npy: the file with its ids, v.nodes.json, is missing; pass ids="),
     "word2vec ids that are not integers": ("v.emb", "2 1\n1 0\ny 1\n", {"id_type": "int"}, "v.emb, line 3: the node id 'y' is not an integer"),
 }  # fmt: skip
 # As above, with the nodes, or the labels of each node, and words of the line that says how the file was read.
@@ -96,14 +124,28 @@ NOTED_LABELS = {
     "one label with spaces": ("l.txt", "1 machine learning\n2 x\n", {"multilabel": False}, {1: ("machine learning",), 2: ("x",)}, "the rest of each line is one label"),
     "two labels": ("l.txt", "1 machine learning\n", {"multilabel": True}, {1: ("learning", "machine")}, "a node and its labels per line; 1 node, 2 labels, up to 2 per node"),
     "numbers": ("l.txt", "1 7 8\n2 8\n", {}, {1: (7, 8), 2: (8,)}, "up to 2 per node"),
+    "edges": ("l.txt", "".join(f"{i} {i + 1}\n" for i in range(40)), {}, {i: (i + 1,) for i in range(40)}, "most labels are also nodes, as in a list of edges"),
     "a first line like no other": ("l.csv", "ann,chef\nbob,red\neve,red\n", {}, {"ann": ("chef",), "bob": ("red",), "eve": ("red",)}, "line 1 \\('ann | chef'\\) is read as a node and its label, which no other node has; header=True"),
+}  # fmt: skip
+NOTED_EMBEDDINGS = {
+    "a table": ("v.csv", "node;a;b\n1;0.5;2\nx;1;1\n", {}, ["1", "x"], "separated by semicolons, header in line 1; node 'node'; 2 nodes with 2 numbers each; ids are strings"),
+    "a table without a header": ("v.csv", "7.0,0.5\n8.0,1\n", {}, [7, 8], "separated by commas, no header; node in column 0; 2 nodes with 1 number each; ids are integers"),
+    "word2vec": ("v.emb", "1 2\n5 0.5 1\n", {"id_type": "str"}, ["5"], "word2vec text, the sizes in line 1; 1 node with 2 numbers each; ids are strings"),
+    "word2vec without sizes": ("v.txt", "5 0.5 1\n", {}, [5], "word2vec text, no line of sizes"),
+    "arrays": ("v.npz", arrays(nodes=[3, 4], vectors=[[1, 2], [3, 4]], levels=[1, 1]), {}, [3, 4], "2 nodes with 2 numbers each in 2 levels"),
+    "ids beside": ("v.npy", array([[0.5]]), {"ids": ["a"]}, ["a"], "1 node with 1 number each; ids are strings"),
 }  # fmt: skip
 REFUSED = {
     "graph": (read_graph, REFUSED_GRAPHS),
     "labels": (read_labels, REFUSED_LABELS),
     "embedding": (read_embedding, REFUSED_EMBEDDINGS),
 }
-DOUBTFUL = {"self-loops", "commented edges", "a first line like no other"}
+NOTED = {
+    "graph": (read_graph, NOTED_GRAPHS),
+    "labels": (read_labels, NOTED_LABELS),
+    "embedding": (read_embedding, NOTED_EMBEDDINGS),
+}
+DOUBTFUL = {"self-loops", "edges", "commented edges", "a first line like no other"}
 
 
 def write(folder, name, content):
@@ -122,16 +164,15 @@ def test_files_that_can_be_read_in_several_ways_or_not_at_all_are_refused(tmp_pa
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("case", [*NOTED_GRAPHS, *NOTED_LABELS])
-def test_readers_say_in_one_line_what_they_assumed(tmp_path, caplog, recwarn, case):
+@pytest.mark.parametrize(("kind", "case"), [(kind, case) for kind, (_, table) in NOTED.items() for case in table])
+def test_readers_say_in_one_line_what_they_assumed(tmp_path, caplog, recwarn, kind, case):
     caplog.set_level("INFO", "boostne")
-    name, content, options, expected, words = (NOTED_GRAPHS | NOTED_LABELS)[case]
+    read, table = NOTED[kind]
+    name, content, options, expected, words = table[case]
     path = write(tmp_path, name, content)
-    if case in NOTED_GRAPHS:
-        assert read_graph(path, **options).nodes.tolist() == expected
-    else:
-        labels = read_labels(path, **options)
-        assert {node: labels[node] for node in labels.nodes.tolist()} == expected
+    found = read(path, **options)
+    nodes = found.nodes.tolist()
+    assert ({node: found[node] for node in nodes} if kind == "labels" else nodes) == expected
     lines = [record.getMessage() for record in caplog.records]
     warned = [str(one.message) for one in recwarn if one.category is InputWarning]
     (line,) = warned if case in DOUBTFUL else lines

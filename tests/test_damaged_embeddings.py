@@ -264,7 +264,7 @@ class TestText:
     def test_a_byte_order_mark_is_not_part_of_the_first_line(self, tmp_path):
         (tmp_path / "e.txt").write_bytes("\ufeff2 1\na 1\nb 2\n".encode())
         assert read_embedding(tmp_path / "e.txt").nodes.tolist() == ["a", "b"]
-        (tmp_path / "e.txt").write_bytes("\ufeffa 1\nb 2\n".encode())
+        (tmp_path / "e.txt").write_bytes("\ufeffa 1.5\nb 2\n".encode())
         assert read_embedding(tmp_path / "e.txt").nodes.tolist() == ["a", "b"]
 
 
@@ -272,9 +272,9 @@ class TestText:
 def test_evaluate_says_that_a_file_has_no_vectors(tmp_path, capsys, content):
     (tmp_path / "edges.txt").write_text(content)
     assert run(["evaluate", str(tmp_path / "edges.txt"), "karate"]) == 1
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 1
-    assert "edges.txt: no vectors" in lines[0]
+    *notes, error = capsys.readouterr().err.splitlines()
+    assert all(note.startswith("boostne: read: ") for note in notes)
+    assert "edges.txt: no vectors" in error
 
 
 def test_evaluate_prints_one_line_for_a_damaged_file(tmp_path, capsys):

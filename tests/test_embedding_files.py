@@ -337,7 +337,7 @@ def test_missing_files_and_wrong_options_raise(tmp_path):
         ("e.npy", b"\x93NUMPY", "e.npy"),
         ("e.parquet", b"PAR1", "e.parquet"),
         ("e.csv", b"", "e.csv"),
-        ("e.csv", b"node,x,y\na,1,2\nb,3\n", "Row #3: Expected 3 columns, got 2"),
+        ("e.csv", b"node,x,y\na,1,2\nb,3\n", "e.csv, line 3: 1 number, but the first vector has 2"),
         ("e.csv", b"node,x,y\na,1,two\n", "two"),
         ("e.csv", b"node,x,y\na,1,\n", "e.csv"),
         ("e.csv", b"node,x,y\na,1,nan\n", "NaN or infinity in the vector of node 'a'"),
@@ -347,7 +347,7 @@ def test_missing_files_and_wrong_options_raise(tmp_path):
         ("e.emb", b"", "e.emb"),
         ("e.emb", b"3 2\na 1 2\nb 3 4\n", "announces 3 vectors of 2 numbers, but the file contains 2 of 2"),
         ("e.emb", b"2 3\na 1 2\nb 3 4\n", "announces 2 vectors of 3 numbers, but the file contains 2 of 2"),
-        ("e.emb", b"2 2\na 1 2\nNew York 3 4\n", "Expected 3 columns, got 4"),
+        ("e.emb", b"2 2\na 1 2\nNew York 3 4\n", "e.emb, line 3: 3 numbers, but the first vector has 2"),
         ("e.emb", b"1 2\na 1 inf\n", "NaN or infinity"),
     ],
 )
@@ -361,7 +361,7 @@ def test_malformed_files_raise_with_their_name(tmp_path, name, content, message)
 
 
 def test_digits_of_other_scripts_are_no_header(tmp_path):
-    (tmp_path / "e.emb").write_text("٣ 1\nx 2\n", encoding="utf-8")
+    (tmp_path / "e.emb").write_text("٣ 1.5\nx 2\n", encoding="utf-8")
     assert read_embedding(tmp_path / "e.emb").nodes.tolist() == ["٣", "x"]
 
 

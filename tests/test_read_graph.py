@@ -294,8 +294,8 @@ class TestMatrices:
         assert edges(read_graph(write(content, "g.mtx"))) == {(0, 1): 3.5}
 
     def test_npz_without_a_matrix_raises(self, tmp_path):
-        np.savez(tmp_path / "e.npz", nodes=np.arange(3), vectors=np.ones((3, 2)))
-        with pytest.raises(FileFormatError, match=r"not a matrix written by scipy.*it contains 'nodes', 'vectors'"):
+        np.savez(tmp_path / "e.npz", nodes=np.arange(3), rows=np.ones((3, 2)))
+        with pytest.raises(FileFormatError, match=r"not a matrix written by scipy.*it contains 'nodes', 'rows'"):
             read_graph(tmp_path / "e.npz")
         np.save(tmp_path / "plain.npy", np.ones(3))
         with pytest.raises(FileFormatError, match="it contains a plain array"):

@@ -118,7 +118,8 @@ def csv(case: Case) -> str:
     content = Content(rng, text=True)
     delimiter = rng.choice((",", ",", ";", "\t"))
     rows = [[_quoted(str(node)), *map(str, row)] for node, row in zip(content.nodes, content.vectors, strict=True)]
-    header = content.levels if rng.random() < 0.7 else None
+    # Without names of columns, one whole number per node is taken for an edge.
+    header = content.levels if rng.random() < 0.7 or content.vectors.shape[1] == 1 else None
     if header:
         rows.insert(0, ["node", *(f"u{i}_{j + 1}" for i, width in enumerate(header, 1) for j in range(width))])
     if len(rows[0]) == 4 and not header:  # numbered columns, if the vector were 0, 1, 2

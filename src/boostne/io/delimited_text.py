@@ -22,12 +22,12 @@ SAMPLE_LINES = 100  # for the detection of delimiter and header
 _HEAD = 1 << 10  # bytes in which other formats are recognized
 PYTHON_BLOCK = 1 << 20  # bytes at a time for formats whose fields become Python strings, 20 to 70 bytes for each byte
 
+DELIMITER_NAMES = {" ": "spaces", "\t": "tabs", ",": "commas", ";": "semicolons"}
 NODE_COLUMNS = ("node", "nodeid", "id", "vertex", "name")
 LABEL_COLUMNS = ("label", "labels", "class", "category", "community", "group", "target")
 
 _COMMENTS = "#%"
 _BLANK = " \t"
-_DELIMITER_NAMES = {" ": "spaces", "\t": "tabs", ",": "commas", ";": "semicolons"}
 _HEADERS = (
     *(set(pair) for pair in ENDPOINT_COLUMNS if pair != ("u", "v")),  # which may be node ids
     *({node, label} for node in NODE_COLUMNS for label in LABEL_COLUMNS),
@@ -136,7 +136,7 @@ class TextFile:
 
     def describe(self) -> str:
         """Return how lines are separated into fields, for notes."""
-        return f"separated by {_DELIMITER_NAMES.get(self.delimiter, repr(self.delimiter))}"
+        return f"separated by {DELIMITER_NAMES.get(self.delimiter, repr(self.delimiter))}"
 
     def sample_rows(self) -> list[tuple[int, list[str]]]:
         """Return the line number and the fields of the first rows."""

@@ -7,6 +7,7 @@ from boostne.errors import GraphError
 from boostne.graph import Graph
 from boostne.interop import Columns, EdgeOptions, Weight, as_graph, choose_columns
 from boostne.io.files import open_seekable
+from boostne.io.mistaken_tables import refuse_other_columns
 from boostne.io.reading_budget import ReadingBudget
 from boostne.io.reading_notes import ReadingNotes
 from boostne.sides import COLUMNS
@@ -30,6 +31,8 @@ def read_edge_table(
 
     with open_seekable(path, budget) as stream:
         schema = ParquetFile(stream).schema_arrow
+        if source is None and target is None:
+            refuse_other_columns(path, schema.names)
         columns = choose_columns(schema.names, source, target, weight)
         names = [name for name in columns if name is not None]
         _check_types(schema, columns)

@@ -14,6 +14,7 @@ from boostne.graph import Duplicates, Graph, SelfLoops
 from boostne.interop import choose_columns
 from boostne.io.compression import is_compressed
 from boostne.io.delimited_text import PYTHON_BLOCK, TextBlock, TextFile, count_lines, has_header, is_number, read_text
+from boostne.io.mistaken_tables import looks_like_vector, refuse_other_columns
 from boostne.io.reading_budget import ReadingBudget
 from boostne.io.reading_notes import ReadingNotes, count_of
 from boostne.io.text_ids import TextIdColumns
@@ -137,6 +138,10 @@ def _layout(
     elif named and not header:
         raise ParameterError(f"{named[0]!r} is a column name, but header=False: use its position, starting at 0")
     names = first if header else [str(position) for position in range(width)]
+    if header and source is None and target is None:
+        refuse_other_columns(text.path, names)
+    if not header and source is None and weight is None and all(looks_like_vector(row) for _, row in sample):
+        raise text.sample[0].error(number, f"a node and its vector ({_shorten(first)}): give a file of edges")
     if not header and width == 3 and weight is None and source is None:  # noqa: PLR2004
         weight = 2
     chosen = choose_columns(
@@ -298,10 +303,10 @@ def _find_problem(fields: list[str], block: TextBlock, layout: _Layout) -> str |
     if len(fields) < 2:  # noqa: PLR2004
         return _wrong_width(fields, block.delimiter)
     if len(fields) != layout.width:
-        return (
-            f"{len(fields)} columns, but the lines above have {layout.width} ({_shorten(fields)}): fix the "
-            "line, or set delimiter=; format='adjlist' reads a node and its neighbors"
-        )
+        found = f"{len(fields)} columns, but the lines above have {layout.width} ({_shorten(fields)})"
+        vector = "a node and its vector instead of an edge: give a file of edges"
+        other = "fix the line, or set delimiter=; format='adjlist' reads a node and its neighbors"
+        return f"{found}: {vector if looks_like_vector(fields) else other}"
     if not fields[layout.source] or not fields[layout.target]:
         return f"an empty node id ({_shorten(fields)}): fill it in or remove the line"
     if layout.weight is None:

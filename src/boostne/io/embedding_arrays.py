@@ -15,6 +15,7 @@ from boostne.io.atomic import atomic_path, flush_to_disk
 from boostne.io.embedding_ids import IdType, as_hashable, ids_from_json, ids_from_text, ids_to_json
 from boostne.io.files import errors_naming, file_sha256
 from boostne.io.numpy_files import open_archive, read_npy_file
+from boostne.io.reading_notes import ReadingNotes
 
 TARGETS = "targets_"  # prefix of the arrays of target vectors
 
@@ -35,12 +36,14 @@ def embedding_arrays(embedding: Embedding) -> dict[str, Any]:
     return arrays | {"nodes": embedding.nodes}
 
 
-def read_npz(path: Path) -> Embedding:
+def read_npz(path: Path, notes: ReadingNotes) -> Embedding:
     """Read the arrays ``nodes``, ``vectors`` and, if present, ``levels`` and those of targets."""
     optional = {"levels", "nodes_encoding"}
     optional |= {TARGETS + name for name in ("nodes", "vectors", *optional)}
     with open_archive(path) as archive:
         arrays = {name: archive.read(name) for name in ["nodes", "vectors", *(optional & set(archive.names))]}
+        if "model" in archive.names:
+            notes.assume("a model, of which the vectors are read")
     try:
         return embedding_from_arrays(arrays)
     except FileFormatError as error:
@@ -97,7 +100,7 @@ def _ids_in_folder(path: Path, folder: Path) -> Path:
     return found
 
 
-def read_npy(path: Path, ids: str | Path | Iterable[Any] | None, id_type: IdType) -> Embedding:
+def read_npy(path: Path, ids: str | Path | Iterable[Any] | None, id_type: IdType, notes: ReadingNotes) -> Embedding:
     """Read vectors; their ids are given, in a text file, or in ``NAME.nodes.json``."""
     vectors = read_npy_file(path)
     beside = ids_path(path)
@@ -106,6 +109,7 @@ def read_npy(path: Path, ids: str | Path | Iterable[Any] | None, id_type: IdType
         if file.is_dir():
             file = _ids_in_folder(path, file)
         if file.suffix != ".json":
+            notes.assume(f"ids in {file}")
             with errors_naming(file, "a text file of ids", "not in UTF-8"):
                 lines = file.read_text(encoding="utf-8").removesuffix("\n").split("\n")
                 return Embedding(ids_from_text(lines, id_type, file, 1), vectors)
@@ -122,6 +126,7 @@ def read_npy(path: Path, ids: str | Path | Iterable[Any] | None, id_type: IdType
         if not isinstance(content[name], list):
             found = type(content[name]).__name__
             raise FileFormatError(f"{beside}: {name} must be an array, got {found}; otherwise pass ids=")
+    notes.assume(f"ids in {beside.name}")
     if content["sha256"] != file_sha256(path):
         raise FileFormatError(
             f"{beside}: its checksum does not match {path.name}; if the ids are right, pass them with ids="

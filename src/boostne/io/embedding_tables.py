@@ -6,19 +6,23 @@ Word2vec text shares the blocks of rows and the parser.
 import csv
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
-from itertools import chain, groupby
+from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostne.embedding import Embedding, column_names
 from boostne.errors import FileFormatError, ParameterError
+from boostne.io.delimited_text import DELIMITER_NAMES, is_number
 from boostne.io.embedding_ids import IdType, ids_from_json, ids_from_text, ids_to_json
 from boostne.io.files import errors_naming
+from boostne.io.mistaken_tables import check_vectors
 from boostne.io.numpy_files import WRONG_SUFFIX
+from boostne.io.reading_notes import ReadingNotes, count_of
 from boostne.io.spreadsheets import escape_formulas, unescape_formulas
 from boostne.memory import check_memory
 from boostne.node_ids import as_ids
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
 _BLOCK_ROWS = 8192
 _NUMBER_BYTES = 8
 _MIN_NUMBERED_COLUMNS = 3
+_LONGEST = 60  # characters of a field in a message
 _NODE_COLUMNS = ("node", "nodes", "node_id", "id", "__index_level_0__")
 
 
@@ -87,7 +92,7 @@ def row_blocks(embedding: Embedding, dtype: Any) -> Iterator[tuple[NDArray[Any],
         yield embedding.nodes[rows], block
 
 
-def read_parquet(paths: Sequence[Path]) -> Embedding:
+def read_parquet(paths: Sequence[Path], notes: ReadingNotes) -> Embedding:
     """Read a Parquet table, in one or several files, written by this library or another tool, such as pandas."""
     import pyarrow as pa
 
@@ -103,6 +108,7 @@ def read_parquet(paths: Sequence[Path]) -> Embedding:
     encoded = b"boostne.nodes_encoding" in metadata
     if encoded and nodes.type != pa.string():
         raise FileFormatError(f"{paths[0]}: the column {names[position]!r} must contain ids as JSON, got {nodes.type}")
+    notes.assume(f"{'a Parquet table' if len(paths) == 1 else f'{len(paths)} Parquet files'}, node {names[position]!r}")
     levels = json.loads(metadata.get(b"boostne.levels", b"null"))
     return Embedding(
         ids_from_json(nodes.to_pylist()) if encoded else as_ids(nodes.to_pylist()),
@@ -125,7 +131,7 @@ def _read_parquet_file(path: Path) -> "pa.Table":
         return file.read()
 
 
-def read_csv(path: Path, id_type: IdType) -> Embedding:
+def read_csv(path: Path, id_type: IdType, notes: ReadingNotes) -> Embedding:
     """Read a table separated by commas, semicolons or tabs, with or without a header."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         line = file.readline()
@@ -133,13 +139,18 @@ def read_csv(path: Path, id_type: IdType) -> Embedding:
     names = next(csv.reader([line], delimiter=delimiter), [])
     header = bool(names) and _is_header(names)
     position = _node_column(names) if header else 0
+    column = f"header in line 1; node {names[position]!r}" if header else "no header; node in column 0"
+    notes.assume(f"separated by {DELIMITER_NAMES[delimiter]}, {column}")
     table = read_delimited(path, delimiter, columns=len(names), id_column=position, skip=int(header), quote='"')
     levels = _levels_of_columns(names[:position] + names[position + 1 :]) if header else None
     nodes = table.column(position)
     if levels is not None:  # written by this library
         nodes = unescape_formulas(nodes)
     ids = ids_from_text(nodes.to_pylist(), id_type, path, 1 + int(header))
-    return Embedding(ids, as_matrix(table.remove_column(position)), levels)
+    vectors = as_matrix(table.remove_column(position))
+    if levels is None:
+        check_vectors(path, vectors)
+    return Embedding(ids, vectors, levels)
 
 
 def read_delimited(
@@ -153,13 +164,16 @@ def read_delimited(
     names = [str(i) for i in range(columns + surplus)]
     types = dict.fromkeys(names[:columns], pa.float32()) | dict.fromkeys(names[columns:], pa.binary())
     types[str(id_column)] = pa.string()
-    table = arrow_csv.read_csv(
-        path,
-        # Arrow's error messages contain the row only if it uses one thread.
-        arrow_csv.ReadOptions(use_threads=False, column_names=names, skip_rows=skip, block_size=1 << 24),
-        arrow_csv.ParseOptions(delimiter=delimiter, quote_char=quote, newlines_in_values=bool(quote)),
-        arrow_csv.ConvertOptions(column_types=types, null_values=[]),
-    )
+    try:
+        table = arrow_csv.read_csv(
+            path,
+            arrow_csv.ReadOptions(use_threads=False, column_names=names, skip_rows=skip, block_size=1 << 24),
+            arrow_csv.ParseOptions(delimiter=delimiter, quote_char=quote, newlines_in_values=bool(quote)),
+            arrow_csv.ConvertOptions(column_types=types, null_values=[]),
+        )
+    except pa.ArrowInvalid:
+        _raise_for_line(path, delimiter, columns, surplus, id_column, skip, quote)
+        raise
     for column in table.columns[columns:]:
         filled = compute.index(compute.equal(column, b""), False).as_py()
         if filled >= 0:
@@ -168,6 +182,30 @@ def read_delimited(
                 f"{column[filled].as_py()!r} follows"
             )
     return table.select(names[:columns])
+
+
+def _raise_for_line(
+    path: Path, delimiter: str, columns: int, surplus: int, id_column: int, skip: int, quote: str | bool
+) -> None:
+    """Raise FileFormatError for the first line that is not a node and its vector."""
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE
+    with path.open(encoding="utf-8-sig", newline="") as file, suppress(csv.Error):
+        rows = csv.reader(file, delimiter=delimiter, quoting=quoting)
+        for row in islice(rows, skip, None):
+            if row and len(row) != columns + surplus:
+                raise FileFormatError(
+                    f"{path}, line {rows.line_num}: {count_of(len(row) - 1, 'number')}, but the first vector has "
+                    f"{columns - 1}: "
+                    "each line needs a node and its vector"
+                )
+            text = next(
+                (row[i] for i in range(min(columns, len(row))) if i != id_column and not is_number(row[i])), None
+            )
+            if text is not None:
+                raise FileFormatError(
+                    f"{path}, line {rows.line_num}: {text[:_LONGEST]!r} is not a number: each line needs a node and "
+                    "its vector; give a file of vectors, not of edges or labels"
+                )
 
 
 def as_matrix(table: "pa.Table") -> NDArray[Any]:

@@ -36,6 +36,7 @@ from boostne.io.embedding_tables import read_csv, read_parquet, write_csv, write
 from boostne.io.files import errors_naming
 from boostne.io.numpy_files import WRONG_SUFFIX
 from boostne.io.parts import part_paths
+from boostne.io.reading_notes import ReadingNotes, count_of
 from boostne.io.word2vec import read_word2vec, write_word2vec
 from boostne.validation import check_choice
 
@@ -123,6 +124,10 @@ def read_embedding(
     -------
     Embedding
 
+    Notes
+    -----
+    One line on how the file was read is a record of the logger ``"boostne.io"``, of level INFO.
+
     Examples
     --------
     >>> from pathlib import Path
@@ -139,25 +144,38 @@ def read_embedding(
     if ids is not None and suffix != ".npy":
         raise ParameterError(f"ids= applies only to .npy files, which store no ids; {path.name} has its own ids")
     check_choice("id_type", id_type, ("auto", "int", "str"))
-    embedding = _read(path, suffix, ids, id_type)
+    notes = ReadingNotes(path)
+    embedding = _read(path, suffix, ids, id_type, notes)
     beside = targets_path(path)
-    if suffix == ".npz" or ids is not None or path.is_dir() or not beside.is_file():
-        return embedding
-    targets = _read(beside, suffix, None, id_type)
-    try:
-        return Embedding(embedding.nodes, embedding.vectors, embedding.levels, targets=targets)
-    except ParameterError as error:
-        raise FileFormatError(f"{beside}: {error}; if it does not belong to {path.name}, move it away") from error
+    if suffix != ".npz" and ids is None and not path.is_dir() and beside.is_file():
+        targets = _read(beside, suffix, None, id_type, ReadingNotes(beside))
+        try:
+            embedding = Embedding(embedding.nodes, embedding.vectors, embedding.levels, targets=targets)
+        except ParameterError as error:
+            raise FileFormatError(f"{beside}: {error}; if it does not belong to {path.name}, move it away") from error
+        notes.assume(f"target vectors in {beside.name}")
+    notes.assume(_describe(embedding))
+    notes.publish()
+    return embedding
 
 
-def _read(path: Path, suffix: str, ids: str | Path | Iterable[Any] | None, id_type: IdType) -> Embedding:
+def _describe(embedding: Embedding) -> str:
+    kind = {"i": "integers", "U": "strings"}.get(embedding.nodes.dtype.kind, "of several types")
+    levels = f" in {count_of(embedding.n_levels, 'level')}" if embedding.n_levels > 1 else ""
+    numbers = count_of(embedding.dimensions, "number")
+    return f"{count_of(len(embedding), 'node')} with {numbers} each{levels}; ids are {kind}"
+
+
+def _read(
+    path: Path, suffix: str, ids: str | Path | Iterable[Any] | None, id_type: IdType, notes: ReadingNotes
+) -> Embedding:
     with errors_naming(path, f"an embedding in {suffix} format", WRONG_SUFFIX):
         try:
             if suffix == ".npy":
-                return read_npy(path, ids, id_type)
+                return read_npy(path, ids, id_type, notes)
             if suffix in _TEXT_READERS:
-                return _TEXT_READERS[suffix](path, id_type)
-            return _TYPED_READERS[suffix](path)
+                return _TEXT_READERS[suffix](path, id_type, notes)
+            return _TYPED_READERS[suffix](path, notes)
         except (GraphError, ParameterError) as error:
             # What the file contains is not an embedding: the messages of Embedding do not name the file.
             raise FileFormatError(f"{path}: {error}") from error
@@ -179,11 +197,11 @@ _WRITERS: dict[str, Callable[[Embedding, Path], None]] = {
     ".emb": write_word2vec,
     ".txt": write_word2vec,
 }
-_TYPED_READERS: dict[str, Callable[[Path], Embedding]] = {
+_TYPED_READERS: dict[str, Callable[[Path, ReadingNotes], Embedding]] = {
     ".npz": read_npz,
-    ".parquet": lambda path: read_parquet(part_paths(path) if path.is_dir() else [path]),
+    ".parquet": lambda path, notes: read_parquet(part_paths(path) if path.is_dir() else [path], notes),
 }
-_TEXT_READERS: dict[str, Callable[[Path, IdType], Embedding]] = {
+_TEXT_READERS: dict[str, Callable[[Path, IdType, ReadingNotes], Embedding]] = {
     ".csv": read_csv,
     ".emb": read_word2vec,
     ".txt": read_word2vec,

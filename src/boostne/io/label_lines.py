@@ -21,6 +21,7 @@ from boostne.io.delimited_text import (
     normalized_name,
     read_text,
 )
+from boostne.io.mistaken_tables import are_components, looks_like_vector
 from boostne.io.reading_budget import ReadingBudget
 from boostne.io.reading_notes import ReadingNotes
 from boostne.io.text_ids import TextIdColumns
@@ -101,6 +102,10 @@ def _layout(
     if not header and node is None and label is None:
         return _Layout(header, guessed, 0, None, multilabel is False)
     names = first if header else [str(position) for position in range(width)]
+    if header and label is None and are_components(names):
+        raise FileFormatError(
+            f"{text.path}: the columns are those of vectors ({format_ids(names)}): give a file of labels"
+        )
     at = _position("node", node, names, NODE_COLUMNS if header else (), 0) or 0
     others = [position for position in range(width) if position != at]
     if multilabel and label is None:
@@ -190,10 +195,8 @@ def _check_several(
         return
     where = f"{path}, line {number}: "
     text = classes.dtype.kind != "i"
-    if text and all(map(_DECIMAL.fullmatch, row[1:])):
-        raise FileFormatError(
-            f"{where}{len(row) - 1} decimal numbers: vectors instead of labels; give a file of labels"
-        )
+    if text and (looks_like_vector(row) or all(map(_DECIMAL.fullmatch, row[1:]))):
+        raise FileFormatError(f"{where}{len(row) - 1} numbers: a vector instead of labels; give a file of labels")
     if text and spaces:
         raise FileFormatError(
             f"{where}{' '.join(row[1:])!r} may be {len(row) - 1} labels or one with spaces: multilabel=True reads "

@@ -7,17 +7,20 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from boostne.errors import FileFormatError
 from boostne.io.compression import format_suffix
 from boostne.io.delimited_text import PYTHON_BLOCK, read_text
 from boostne.io.files import FileFormat, errors_naming
 from boostne.io.label_lines import Column, read_lines
 from boostne.io.mat_files import open_mat
+from boostne.io.mistaken_tables import are_edges
 from boostne.io.reading_budget import ReadingBudget
 from boostne.io.reading_notes import ReadingNotes, count_of
 from boostne.io.text_ids import TextIdColumns
 from boostne.labels import Labels, as_labels
 from boostne.validation import check_choice
 
+_OTHER_SUFFIXES = (".npz", ".npy", ".emb", ".parquet", ".pq")
 _EXACT = 1 << 53  # doubles represent all integers up to here
 
 
@@ -87,6 +90,11 @@ def read_labels(
     path = Path(path)
     with errors_naming(path, "a compressed file"):
         suffix = format_suffix(path)
+    if format is None and suffix in _OTHER_SUFFIXES:
+        raise FileFormatError(
+            f"{path}: labels are read from text and .mat files, and {suffix} is a suffix of vectors and tables: give a "
+            "file of labels, or save a table as .csv"
+        )
     name = format or {".cmty": "communities", ".mat": "mat"}.get(suffix, "lines")
     check_choice("format", name, _FORMATS)
     options = {
@@ -106,6 +114,8 @@ def read_labels(
         f"{count_of(labels.n_nodes, 'node')}, {count_of(len(labels.classes), 'label')}, "
         f"{'one' if most == 1 else f'up to {most:,}'} per node"
     )
+    if are_edges(labels.nodes, labels.classes):
+        notes.doubt("most labels are also nodes, as in a list of edges: check that this is a file of labels")
     notes.publish()
     return labels
 

@@ -34,6 +34,8 @@ def read_sparse_npz(path: Path, budget: ReadingBudget) -> Any:
 
 
 def _read_matrix(path: Path, archive: ArrayArchive, budget: ReadingBudget) -> Any:
+    if "vectors" in archive.names:
+        raise FileFormatError(f"{path}: an embedding instead of a graph: give the file of edges")
     if "format" not in archive.names:
         raise FileFormatError(
             f"{path}: not a matrix written by scipy.sparse.save_npz; "

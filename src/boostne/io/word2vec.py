@@ -14,9 +14,12 @@ from boostne.embedding import Embedding
 from boostne.errors import FileFormatError, ParameterError
 from boostne.io.embedding_ids import IdType, ids_from_text
 from boostne.io.embedding_tables import as_matrix, read_delimited, row_blocks
+from boostne.io.mistaken_tables import check_vectors
+from boostne.io.reading_notes import ReadingNotes
 
 _WHITE_SPACE = "".join(character for character in map(chr, range(0x3001)) if character.isspace())
 _ESCAPES = {ord(character): quote(character) for character in "%" + _WHITE_SPACE}
+_PAIR = 2  # columns of a list of edges
 _ESCAPED = re.compile("|".join(_ESCAPES.values()))
 
 
@@ -37,7 +40,7 @@ def write_word2vec(embedding: Embedding, path: Path) -> None:
             )
 
 
-def read_word2vec(path: Path, id_type: IdType) -> Embedding:
+def read_word2vec(path: Path, id_type: IdType, notes: ReadingNotes) -> Embedding:
     """Read word2vec text, with or without its header line."""
     with path.open(encoding="utf-8-sig") as file:
         first, second = file.readline(), file.readline()
@@ -49,6 +52,8 @@ def read_word2vec(path: Path, id_type: IdType) -> Embedding:
             f"{path}: no vectors: the first line announces 0 of them, but further lines follow, as in an edge list; "
             "give a file of embeddings"
         )
+    first_line = "the sizes in line 1" if header else "no line of sizes"
+    notes.assume(f"word2vec text, {first_line}")
     if empty:
         return Embedding([], np.empty((0, d or 0), dtype=np.float32))
     line = (second if header else first).rstrip("\r\n")
@@ -58,16 +63,20 @@ def read_word2vec(path: Path, id_type: IdType) -> Embedding:
     surplus = line.count(delimiter) + 1 - columns
     table = read_delimited(path, delimiter, columns=columns, skip=int(header is not None), quote=False, surplus=surplus)
     if header and (n, d) != (table.num_rows, columns - 1):
+        edges = "; if these are edges or labels, give a file of vectors" if columns == _PAIR else ""
         raise FileFormatError(
             f"{path}: the first line announces {n} vectors of {d} numbers, "
-            f"but the file contains {table.num_rows} of {columns - 1}"
+            f"but the file contains {table.num_rows} of {columns - 1}{edges}"
         )
     ids = [_unescape(text) for text in table.column(0).to_pylist()]
     if "" in ids:
         raise FileFormatError(
             f"{path}: the node id of vector {ids.index('') + 1} is empty: its line begins with the delimiter"
         )
-    return Embedding(ids_from_text(ids, id_type, path, 1 + int(header is not None)), as_matrix(table.remove_column(0)))
+    vectors = as_matrix(table.remove_column(0))
+    if not header:
+        check_vectors(path, vectors)
+    return Embedding(ids_from_text(ids, id_type, path, 1 + int(header is not None)), vectors)
 
 
 def _escape(node: str) -> str:
