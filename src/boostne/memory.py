@@ -119,7 +119,7 @@ class MemoryBudget:
         if self.limit is None:
             budget = f"{size} ({_SHARE:.0%} of the available memory) may be used."
         else:
-            sufficient = _format_rounded_up(self.held + needed / _MARGIN)
+            sufficient = sufficient_limit(self.held, needed)
             budget = (
                 f"the limit of {format_bytes(self.limit)} leaves {size}, because {format_bytes(self.held)} are "
                 f"already in use. The smallest sufficient memory_limit is '{sufficient}'."
@@ -136,8 +136,15 @@ def check_memory(needed: float, purpose: str, remedy: str) -> None:
         )
 
 
-def _format_rounded_up(size: float) -> str:
-    megabytes = -(-int(size) // _STEP**2)
+def sufficient_limit(held: int, needed: float) -> str:
+    """Return the smallest memory limit, rounded up, under which a process that holds some bytes may allocate others.
+
+    Examples
+    --------
+    >>> sufficient_limit(held=220_000_000, needed=9_800_000)
+    '230MB'
+    """
+    megabytes = -(-int(held + needed / _MARGIN) // _STEP**2)
     return f"{megabytes}MB" if megabytes < 10 * _STEP else f"{-(-megabytes // 100) / 10:g}GB"
 
 

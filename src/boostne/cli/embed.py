@@ -39,6 +39,8 @@ _COMMON = (
     "memory_limit",
 )
 
+_FIT_MODULES = 1_000_000  # bytes of the modules that 'embed' imports and 'estimate' does not
+
 method_option = click.option(
     "--method",
     type=RegistryChoice(method_classes),
@@ -167,7 +169,7 @@ def embed(ctx: click.Context, /, graph: str, output: str, model: str | None, met
 @click.pass_context
 def estimate(ctx: click.Context, /, graph: str, method: str, as_json: bool, **_: Any) -> None:
     """Run ``boostne estimate``."""
-    from boostne.memory import available_memory, resident_memory
+    from boostne.memory import available_memory, resident_memory, sufficient_limit
 
     check_model_options(ctx)
     _check_bipartite(ctx, in_parts=False)
@@ -178,7 +180,7 @@ def estimate(ctx: click.Context, /, graph: str, method: str, as_json: bool, **_:
         progress(Progress("reading", 0, graph))
         network = load_graph(ctx, graph)
         check_direction(network, method)
-        held = resident_memory()
+        held = resident_memory() + _FIT_MODULES
         progress(Progress("estimating", 0, "sample of the matrix"))
         expected = model.estimate(network)
     found = {
@@ -189,6 +191,7 @@ def estimate(ctx: click.Context, /, graph: str, method: str, as_json: bool, **_:
         "connectivity_bytes": expected.connectivity_bytes,
         "fit_bytes": expected.peak_bytes,
         "peak_bytes": held + expected.peak_bytes,
+        "sufficient_memory": sufficient_limit(held, expected.peak_bytes),
         "available_bytes": available_memory(),
         "connectivity_seconds": expected.connectivity_seconds,
         "levels_seconds": expected.levels_seconds,
@@ -336,7 +339,8 @@ def _format_estimate(found: dict[str, Any], n_pairs: int) -> dict[str, str]:
         "form of X": found["form"],
         "entries of X": f"{found['entries']:,} ({density:.2g}% of all pairs)",
         "memory of X": format_bytes(found["connectivity_bytes"]),
-        "peak memory": f"{format_bytes(found['peak_bytes'])} of the process, as --memory counts it",
+        "peak memory": f"{format_bytes(found['peak_bytes'])} of the process; --memory {found['sufficient_memory']} "
+        "or more does not change the vectors",
         "free memory": "unknown" if available is None else format_bytes(available),
         "time for X": duration(found["connectivity_seconds"]),
         "time for levels": duration(found["levels_seconds"]),
