@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from boostne.visualization import write_atlas as write_atlas
     from boostne.visualization import write_projector as write_projector
 
+    __version__: str
+
 _HOME = {
     "AdamicAdarMatrix": "boostne.matrices",
     "AdjacencyMatrix": "boostne.matrices",

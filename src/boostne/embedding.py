@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -120,7 +120,13 @@ class Embedding:
     def __iter__(self) -> Iterator[Any]:
         return iter(self.nodes.tolist())
 
-    def __getitem__(self, key: Any) -> Any:
+    @overload
+    def __getitem__(self, key: slice) -> "Embedding": ...
+
+    @overload
+    def __getitem__(self, key: Any) -> FloatArray: ...
+
+    def __getitem__(self, key: Any) -> "Embedding | FloatArray":
         """Return the vector of a node, the vectors of a list or array of nodes, or a slice as an embedding.
 
         A slice selects by position: ``embedding[:5]`` has the first five nodes, and all target vectors.
@@ -129,7 +135,8 @@ class Embedding:
             return Embedding(self.nodes[key], self.vectors[key], self.levels, targets=self.targets)
         if is_collection(key):
             return self.vectors[np.array(rows_of(key, self._row), dtype=np.int64)]
-        return self.vectors[self._row(key)]
+        row: FloatArray = self.vectors[self._row(key)]
+        return row
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """Return the vectors for ``np.asarray(embedding)``; row i belongs to ``nodes[i]``."""
@@ -204,6 +211,16 @@ class Embedding:
         except ImportError:
             raise BoostneError("to_torch needs PyTorch, which is not installed: pip install torch") from None
         return torch.from_numpy(np.array(self.vectors))  # a copy, because tensors cannot be read-only
+
+    @overload
+    def most_similar(
+        self, query: str | int, n: int = 10, *, level: int | None = None, threads: int | None = None
+    ) -> list[tuple[Any, float]]: ...
+
+    @overload
+    def most_similar(
+        self, query: Any, n: int = 10, *, level: int | None = None, threads: int | None = None
+    ) -> list[Any]: ...
 
     def most_similar(
         self, query: Any, n: int = 10, *, level: int | None = None, threads: int | None = None

@@ -65,10 +65,11 @@ class InductiveEmbedder(FactorizationEmbedder):
     graph_: Graph
     known_: sparse.csr_array
 
-    def fit_transform(self, X: Any, y: object = None, *, progress: ProgressOption = False) -> Any:
+    def fit_transform(self, X: Any, y: object = None, *, progress: ProgressOption = False) -> NDArray[Any]:
         """Embed the nodes of a graph and return their vectors as :meth:`transform` would."""
         self.fit(X, y, progress=progress)
-        return self._in_container(self.embedding_)
+        vectors: NDArray[Any] = self._in_container(self.embedding_)
+        return vectors
 
     def fold_in(self, X: Any, *, refresh: bool = False, progress: ProgressOption = False) -> Embedding:
         """Return vectors for the nodes of a graph that the model does not know.
@@ -121,7 +122,7 @@ class InductiveEmbedder(FactorizationEmbedder):
             graph, Folded(sources, keep_known(self.targets_, found.targets, rows_of[1], nodes_of[1]))
         )
 
-    def transform(self, X: Any, *, refresh: bool = False, progress: ProgressOption = False) -> Any:
+    def transform(self, X: Any, *, refresh: bool = False, progress: ProgressOption = False) -> NDArray[Any]:
         """Return the vectors of the nodes of a graph, known and new.
 
         Known nodes keep their vectors, so that ``fit(X).transform(X)`` is ``fit_transform(X)``; new ones are folded in.
@@ -138,7 +139,8 @@ class InductiveEmbedder(FactorizationEmbedder):
             ``set_output(transform="pandas")`` a data frame indexed by node, with columns named by
             :meth:`get_feature_names_out`.
         """
-        return self._in_container(self.embed(X, refresh=refresh, progress=progress))
+        vectors: NDArray[Any] = self._in_container(self.embed(X, refresh=refresh, progress=progress))
+        return vectors
 
     def update(self, X: Any, *, progress: ProgressOption = False) -> UpdateReport:
         """Adapt the model to its graph after nodes, edges or weights changed.
