@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from boostne import BoostNE, as_graph
 from boostne.errors import BoostneError, InputWarning
 from boostne.io import read_embedding, read_graph, read_labels
 
@@ -179,6 +180,21 @@ def test_readers_say_in_one_line_what_they_assumed(tmp_path, caplog, recwarn, ki
     assert len(lines + warned) == 1
     assert line.startswith(f"{path}: ")
     assert words.replace("\\", "") in line
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        read_graph,
+        lambda _: as_graph([(1, 1), (1, 2)]),
+        lambda _: as_graph(np.eye(3)),
+        lambda _: BoostNE(2, levels=1, threads=1).fit([(1, 1), (1, 2), (2, 3)]),
+    ],
+)
+def test_a_warning_points_to_the_line_of_the_caller(tmp_path, read):
+    with pytest.warns(InputWarning, match="dropped . self-loop") as caught:
+        read(write(tmp_path, "g.txt", "1 1\n1 2\n"))
+    assert {one.filename for one in caught if one.category is InputWarning} == {__file__}
 
 
 def test_there_are_at_least_forty_refused_files():

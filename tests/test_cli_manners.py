@@ -48,6 +48,9 @@ def inside(folder, monkeypatch, capsys):
             "the labels come last: 'k.npz' is a file of vectors, 'labels.csv' is not.",
         ),
         (["clusters", "labels.csv", "k.npz"], "the labels come last"),
+        (["evaluate", "k.npz", "labels.csv", "--format", "lines"], "Did you mean --label-format?"),
+        (["evaluate", "k.npz", "labels.csv", "--splits", "2"], "Did you mean --repeats?"),
+        (["embed", "karate", "-o", "x.npz", "--treads", "2"], "Did you mean --threads or"),
     ],
 )
 def test_a_mistyped_command_line_is_explained(inside, arguments, message):
@@ -76,10 +79,9 @@ def test_help_of_embed_begins_with_the_common_options(inside):
 
 def test_embed_ends_with_what_to_do_next(inside):
     out, error = inside("embed", "karate", "-o", "x.npz", *SMALL)
-    assert out.splitlines()[-1].split(maxsplit=1) == [
-        "next",
-        "boostne similar x.npz 0, boostne explore x.npz, boostne evaluate x.npz LABELS",
-    ]
+    commands = [line.split("  ")[1] for line in out.split("next\n")[1].splitlines()]
+    assert commands == ["boostne similar x.npz 0", "boostne explore x.npz", "boostne evaluate x.npz LABELS"]
+    assert "setting: connectivity deepwalk, " in error
     assert "relative residual 0." in error
 
 
@@ -88,10 +90,45 @@ def test_links_and_clusters(inside):
     assert found["repeats"] == 1
     out, error = inside("clusters", "k.npz", "labels.csv", "--repeats", "2")
     assert "34 nodes with one label" in out
-    assert error.startswith(
+    first, second = error.splitlines()
+    assert first.startswith("boostne: read: k.npz: 34 nodes with 8 numbers each in 2 levels")
+    assert second.startswith(
         "boostne: read: labels.csv: separated by commas, header in line 1; node 'id', label 'label'"
     )
     assert inside("clusters", "k.npz", "labels.csv", "--repeats", "2", "-q") == (out, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["embed", "pairs.csv"], "--header reads it as column names, --no-header as an edge"),
+        (["embed", "loops.csv"], "dropped 1 self-loop; --self-loops keep keeps them"),
+        (["embed", "table.csv"], "pass --weight since, or --no-weight to read the edges without weights"),
+        (["embed", "karate", "--memory", "2MB"], "The smallest sufficient --memory is '"),
+        (["embed", "loops.csv", "--directed", "--approximation", "spectral"], "or use --to-undirected"),
+        (["embed", "loops.csv", "--directed", "--method", "netmf"], "use --to-undirected to ignore the direction"),
+        (["evaluate", "k.npz", "topics.txt"], "--multilabel reads 2 labels, --single-label reads one"),
+        (
+            ["evaluate", "k.npz", "teams.txt"],
+            "is read as a node and its label, which no other node has; --label-header",
+        ),
+        (["evaluate", "karate", "topics.txt"], "'boostne embed karate -o karate.npz' writes one"),
+        (["plot", "k.npz", "--labels", "teams.csv"], "pass --label team, or --multilabel if all columns are labels"),
+        (["similar", "loops.csv", "1"], "as in a list of edges or labels: give a file of vectors"),
+    ],
+)
+def test_messages_name_options_instead_of_parameters(folder, monkeypatch, capsys, arguments, words):
+    monkeypatch.chdir(folder)
+    (folder / "pairs.csv").write_text("alpha,beta\na,b\nb,c\n")
+    (folder / "loops.csv").write_text("1,1\n2,3\n")
+    (folder / "table.csv").write_text("source,target,since,kind\n1,2,3,4\n")
+    (folder / "topics.txt").write_text("1 machine learning\n")
+    (folder / "teams.txt").write_text("ann chef\nbob red\neve red\n")
+    (folder / "teams.csv").write_text("id,town,team\n1,x,red\n")
+    output = {"embed": ["-o", "x.npz", "--dimensions", "2"], "plot": ["-o", "x.png"]}.get(arguments[0], [])
+    levels = ["--levels", "1"] if "embed" in arguments and "--method" not in arguments else []
+    run([*arguments, *output, *levels])
+    assert words in capsys.readouterr().err
 
 
 def test_graphs_are_read_from_standard_input(inside, folder, monkeypatch):

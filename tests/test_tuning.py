@@ -480,7 +480,7 @@ def test_graphs_without_edges_to_hide(edges):
 def test_empty_and_directed_graphs():
     with pytest.raises(GraphError, match="the graph has 3 nodes and no edges: there is nothing to tune"):
         tune(np.zeros((3, 3)))
-    with pytest.raises(GraphError, match="directed; call to_undirected"):
+    with pytest.raises(GraphError, match="directed; pass as_graph"):
         tune(Graph.from_edges([0, 1], [1, 2], directed=True))
 
 

@@ -1,14 +1,13 @@
 """Edge weights, merging of duplicate edges, and canonical adjacency matrices."""
 
 import logging
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.errors import BoostneError, GraphError, InputWarning
+from boostne.errors import BoostneError, GraphError, InputWarning, warn_caller
 from boostne.sparse_structure import find_structure_error
 
 logger = logging.getLogger("boostne")
@@ -282,7 +281,7 @@ def drop_self_loops(
 def warn_dropped_self_loops(count: int) -> None:
     """Warn of the number of self-loops that were dropped."""
     loops = f"{count:,} self-loop{'' if count == 1 else 's'}"
-    warnings.warn(f"dropped {loops}; self_loops='keep' keeps them", InputWarning, stacklevel=5)
+    warn_caller(f"dropped {loops}; self_loops='keep' keeps them", InputWarning)
 
 
 def _check_dtype(matrix: Any, name: str, error: type[BoostneError]) -> None:

@@ -15,7 +15,6 @@ Y. Zhou, Y. Saad, M. Tiago, J. Chelikowsky: "Self-consistent-field calculations 
 iteration", Journal of Computational Physics 219, 2006.
 """
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.errors import ConvergenceWarning
+from boostne.errors import ConvergenceWarning, warn_caller
 from boostne.kernels import get_kernels
 from boostne.kernels.sharded_csr import ShardedCSR
 
@@ -198,11 +197,10 @@ def _filtered_subspace(
         degree = INITIAL_DEGREE if is_first else _degree(ends, low, cut, gain=worst / TOLERANCE)
         values, V, MV = _rayleigh_ritz(product, _chebyshev(product, V, MV, low, cut, values[0], degree))
     else:
-        warnings.warn(
+        warn_caller(
             f"the eigensolver did not converge to {TOLERANCE:g} for {count} vectors: the largest residual is "
             f"{worst:.1e} after {MAX_ITERATIONS} iterations",
             ConvergenceWarning,
-            stacklevel=3,
         )
     return values[:count], V[:, :count]
 

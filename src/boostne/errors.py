@@ -3,6 +3,9 @@
 Each message names the problem, the value found and the remedy. The command line prints it without a traceback.
 """
 
+import inspect
+import warnings
+
 
 class BoostneError(Exception):
     """Base class of all errors that a user can fix."""
@@ -62,3 +65,11 @@ class CheckpointWarning(BoostneWarning):
 
 class PerformanceWarning(BoostneWarning):
     """A computation that is slower than it could be, such as without the compiled kernels."""
+
+
+def warn_caller(message: str, category: type[BoostneWarning]) -> None:
+    """Issue a warning that points to the line that called this library, however deep inside of it this is."""
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -175,7 +175,7 @@ def _with_direction(graph: Graph, options: _Options) -> Graph:
         return graph
     if options.directed:
         return graph.to_directed()
-    raise GraphError("directed=False, but the graph is directed: convert it and call to_undirected()")
+    raise GraphError("directed=False, but the graph is directed; leave it out and pass as_graph(graph).to_undirected()")
 
 
 def _build(nodes: Any, u: Any, v: Any, weight: Any, *, directed: bool, options: _Options) -> Graph:

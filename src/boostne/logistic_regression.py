@@ -19,13 +19,12 @@ C.-J. Lin, R. C. Weng, S. S. Keerthi: "Trust region Newton method for large-scal
 Machine Learning Research 9, 2008.
 """
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.errors import ConvergenceWarning, ParameterError
+from boostne.errors import ConvergenceWarning, ParameterError, warn_caller
 
 TOLERANCE = 1e-4  # of the log-odds, roughly; see _tolerances
 MAX_ITERATIONS = 200  # of Newton's method
@@ -158,11 +157,10 @@ def _minimize(Z: Float, squares: Float, signs: Float, C: float, U: Float, tolera
         step = _conjugate_gradients(Z, C * curvature[remaining], -gradient, diagonal[remaining], residuals)
         _line_search(batch, step, batch.signs * (step @ Z.T), _row_products(gradient, step), C)
     solution[batch.labels] = batch.U
-    warnings.warn(
+    warn_caller(
         f"logistic regression did not converge in {MAX_ITERATIONS} iterations for {len(batch.labels)} of {len(U)} "
         "labels: scale the vectors down or choose a smaller C",
         ConvergenceWarning,
-        stacklevel=3,
     )
     return solution
 

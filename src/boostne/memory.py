@@ -142,7 +142,7 @@ def sufficient_limit(held: int, needed: float) -> str:
     Examples
     --------
     >>> sufficient_limit(held=220_000_000, needed=9_800_000)
-    '230MB'
+    '231MB'
     """
     megabytes = -(-int(held + needed / _MARGIN) // _STEP**2)
     return f"{megabytes}MB" if megabytes < 10 * _STEP else f"{-(-megabytes // 100) / 10:g}GB"

@@ -77,7 +77,9 @@ def propagate(
     """
     network = as_graph(graph)
     if network.directed:
-        raise GraphError("vectors are propagated along undirected edges; this graph is directed: call to_undirected()")
+        raise GraphError(
+            "vectors are propagated along undirected edges; the graph is directed: pass as_graph(graph).to_undirected()"
+        )
     check_weight("neighbor_weight", neighbor_weight)
     check_integer("steps", steps, 1)
     if threads is not None:

@@ -12,7 +12,7 @@ from boostne.cli.file_options import (
     LABEL_FILE_OPTIONS,
     LABEL_FILE_SECTION,
 )
-from boostne.cli.inputs import check_order, load_labels
+from boostne.cli.inputs import check_order, load_embedding, load_labels
 from boostne.cli.options import given, options_of
 from boostne.cli.session import session_of
 from boostne.progress import Progress
@@ -51,12 +51,11 @@ CLUSTER_OPTIONS = (
 def clusters(ctx: click.Context, /, embedding: str, labels: str, as_json: bool, **_: Any) -> None:
     """Run ``boostne clusters``."""
     from boostne.evaluation import evaluate_clusters
-    from boostne.io import read_embedding
 
     check_order([embedding], labels)
     with session_of(ctx).screen.progress() as progress:
         progress(Progress("reading", 0, f"{embedding}, {labels}"))
-        vectors = read_embedding(embedding, **given(ctx, EMBEDDING_FILE_OPTIONS))
+        vectors = load_embedding(ctx, embedding)
         truth = load_labels(ctx, labels)
         result = evaluate_clusters(vectors, truth, progress=progress, **given(ctx, CLUSTER_OPTIONS))
     click.echo(json.dumps(result.to_dict(), indent=2) if as_json else result.table())

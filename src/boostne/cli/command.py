@@ -8,6 +8,15 @@ import click
 
 from boostne.cli.session import session_of
 
+# Names that other programs have for the options of this one.
+_SYNONYMS = {
+    "--size": "--dimensions",
+    "--splits": "--repeats",
+    "--random-state": "--seed",
+    "--jobs": "--threads",
+    "--iterations": "--max-iter",
+}
+
 
 class Command(click.Command):
     """A command whose help shows examples, and options by section.
@@ -37,21 +46,24 @@ class Command(click.Command):
         self.params += [option for options in self.sections.values() for option in options]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; errors refer to the help of this command."""
+        """Parse the arguments; errors refer to the help and to the options of this command."""
+        others = ctx.parent.command.commands if ctx.parent and isinstance(ctx.parent.command, click.Group) else {}
+        session_of(ctx).wording.commands = (self, *others.values())
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            raise click.UsageError(self._explain(ctx, error.option_name), ctx) from error
+            raise click.UsageError(self._explain(ctx, error.option_name, others), ctx) from error
         except click.UsageError as error:
             error.ctx = ctx
             raise
 
-    def _explain(self, ctx: click.Context, name: str) -> str:
+    def _explain(self, ctx: click.Context, name: str, others: Mapping[str, click.Command]) -> str:
         """Return what is wrong with an unknown option: it is a part of one, an option of other commands, or a typo."""
         flags = [flag for option in self.get_params(ctx) for flag in (*option.opts, *option.secondary_opts)]
         flags = [flag for flag in flags if flag.startswith("--")]
         longer = [flag for flag in flags if len(name) > len("--") and flag.startswith(name)][:3]
-        others = ctx.parent.command.commands if ctx.parent and isinstance(ctx.parent.command, click.Group) else {}
+        # --format of a graph is --label-format of labels.
+        longer = longer or [flag for flag in flags if flag.endswith(name[1:]) or flag == _SYNONYMS.get(name)][:3]
         owners = [other for other, command in others.items() if any(name in one.opts for one in command.params)]
         if owners and not longer:
             named = ", ".join(f"'boostne {other}'" for other in owners[:3])

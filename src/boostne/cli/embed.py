@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boostne.cli.command import Command, debug_option, json_option, no_notes_option, quiet_option
-from boostne.cli.estimator import MATRIX_METHODS, check_direction, make_estimator, method_classes
+from boostne.cli.estimator import MATRIX_METHODS, check_direction, make_estimator, matrix_classes, method_classes
 from boostne.cli.file_options import GRAPH_FILE_OPTIONS, GRAPH_FILE_SECTION
 from boostne.cli.inputs import load_graph
 from boostne.cli.model_options import CLUSTER_OPTIONS, MODEL_OPTIONS, MODEL_SECTIONS
 from boostne.cli.options import RegistryChoice, check_model_options, given, to_undirected_option
 from boostne.cli.outputs import check_embedding_output, check_output
-from boostne.cli.screen import describe_embedding, duration, print_pairs
+from boostne.cli.screen import aligned, describe_embedding, duration, print_pairs
 from boostne.cli.session import session_of
 from boostne.errors import ParameterError
 from boostne.progress import Progress
@@ -145,6 +145,7 @@ def embed(ctx: click.Context, /, graph: str, output: str, model: str | None, met
     if not session.screen.quiet:
         lines = _summary(graph, network, estimator, output, time.perf_counter() - begin)
         print_pairs(lines | ({} if model is None else {"model": model}))
+        click.echo(_next_commands(output, network))
         if hasattr(estimator, "settings_"):
             session.screen.note("setting", f"{_describe_setting(estimator.settings_)}{_residual(estimator)}")
 
@@ -281,7 +282,8 @@ def _cluster(ctx: click.Context) -> Iterator[Any]:
 
 
 def _describe_setting(settings: dict[str, Any]) -> str:
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in settings.items())
+    matrices = {one.__name__: name for name, one in matrix_classes().items()}
+    return ", ".join(f"{name.replace('_', ' ')} {matrices.get(value, value)}" for name, value in settings.items())
 
 
 def _summary(name: str, graph: "Graph", model: Any, output: str, seconds: float) -> dict[str, str]:
@@ -307,10 +309,19 @@ def _summary(name: str, graph: "Graph", model: Any, output: str, seconds: float)
     parts = f"{len(files)} part{'s' * (len(files) > 1)}, " if path.is_dir() else ""
     size = format_bytes(sum(file.stat().st_size for file in files))
     lines["written"] = f"{output} ({parts}{size}) after {duration(seconds)}"
+    return lines
+
+
+def _next_commands(output: str, graph: "Graph") -> str:
+    """Return what to do with the vectors, one command per line."""
+    file = shlex.quote(output)
     node = shlex.quote(str(graph.nodes[0])) if graph.n_nodes else "NODE"
-    return lines | {
-        "next": f"boostne similar {output} {node}, boostne explore {output}, boostne evaluate {output} LABELS"
+    commands = {
+        f"boostne similar {file} {node}": "the most similar nodes",
+        f"boostne explore {file}": "a map of all levels",
+        f"boostne evaluate {file} LABELS": "scores, if nodes have labels",
     }
+    return "\n".join(["next", *(f"  {line}" for line in aligned(commands))])
 
 
 def _residual(model: Any) -> str:

@@ -17,7 +17,7 @@ from boostne.cli.file_options import (
     LABEL_FILE_OPTIONS,
     LABEL_FILE_SECTION,
 )
-from boostne.cli.inputs import check_order, load_labels
+from boostne.cli.inputs import check_order, load_embedding, load_labels
 from boostne.cli.options import given, numbers, options_of
 from boostne.cli.outputs import check_output
 from boostne.cli.session import session_of
@@ -93,7 +93,6 @@ def evaluate(
 ) -> None:
     """Run ``boostne evaluate``."""
     from boostne.evaluation import evaluate as score
-    from boostne.io import read_embedding
 
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other: give one of them.")
@@ -105,8 +104,7 @@ def evaluate(
     results = {}
     with session.screen.progress() as progress:
         progress(Progress("reading", 0, ", ".join(embeddings)))
-        options = given(ctx, EMBEDDING_FILE_OPTIONS)
-        vectors = {name: read_embedding(path, **options) for name, path in names.items()}
+        vectors = {name: load_embedding(ctx, path) for name, path in names.items()}
         for name, embedding in vectors.items():
             if not len(embedding):
                 raise FileFormatError(f"{names[name]}: no vectors, so there is nothing to score")

@@ -11,11 +11,11 @@ from boostne.cli.file_options import (
     EMBEDDING_FILE_SECTION,
     GRAPH_FILE_OPTIONS,
     GRAPH_FILE_SECTION,
+    LABEL_FILE_OPTIONS,
     LABEL_FILE_SECTION,
-    PREFIXED_LABEL_FILE_OPTIONS,
 )
-from boostne.cli.inputs import load_graph, load_labels
-from boostne.cli.options import at_least, given, to_undirected_option
+from boostne.cli.inputs import load_embedding, load_graph, load_labels
+from boostne.cli.options import at_least, to_undirected_option
 from boostne.cli.outputs import check_output
 from boostne.cli.screen import Screen, describe_embedding, print_pairs
 from boostne.cli.session import session_of
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     cls=Command,
     help="""Show an interactive map of an embedding, level by level.
 
-    VECTORS is an embedding by any method. With -o, the map is one HTML page that opens from disk and needs no network.
-    Without, it is served on this computer until Ctrl-C, which also works for a million nodes. LABELS and GRAPH are
-    files or names of data sets.
+    EMBEDDING is a file of vectors by any method. With -o, the map is one HTML page that opens from disk and needs no
+    network. Without, it is served on this computer until Ctrl-C, which also works for a million nodes. LABELS and
+    GRAPH are files or names of data sets.
     """,
     examples=[
         "boostne explore digits.npz --labels digits --graph digits -o digits.html",
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     ],
     sections={
         EMBEDDING_FILE_SECTION: EMBEDDING_FILE_OPTIONS,
-        LABEL_FILE_SECTION: PREFIXED_LABEL_FILE_OPTIONS,
+        LABEL_FILE_SECTION: LABEL_FILE_OPTIONS,
         GRAPH_FILE_SECTION: GRAPH_FILE_OPTIONS,
     },
 )
-@click.argument("vectors")
+@click.argument("vectors", metavar="EMBEDDING")
 @click.option("--labels", metavar="LABELS", help="Color the nodes by label and name the regions of the map.")
 @click.option("--graph", metavar="GRAPH", help="Add degrees, communities and the edges of the selected node.")
 @click.option("-o", "--output", metavar="FILE", help="HTML page to write; without it, the map is served.")
@@ -74,8 +74,6 @@ def explore(
     **_: Any,
 ) -> None:
     """Run ``boostne explore``."""
-    from boostne.io import read_embedding
-
     _check_file_options(ctx)
     if output is not None:
         if port is not None:
@@ -84,9 +82,9 @@ def explore(
     screen = session_of(ctx).screen
     with screen.progress() as progress:
         progress(Progress("reading", 0, ", ".join(filter(None, (vectors, labels, graph)))))
-        embedding = read_embedding(vectors, **given(ctx, EMBEDDING_FILE_OPTIONS))
+        embedding = load_embedding(ctx, vectors)
         settings: dict[str, Any] = {
-            "labels": load_labels(ctx, labels, PREFIXED_LABEL_FILE_OPTIONS) if labels else None,
+            "labels": load_labels(ctx, labels) if labels else None,
             "graph": load_graph(ctx, graph) if graph else None,
             "title": title or Path(vectors).name,
             "seed": seed,
@@ -104,7 +102,7 @@ def explore(
 
 def _check_file_options(ctx: click.Context) -> None:
     """Raise UsageError for an option on a file that is not given."""
-    for argument, options in (("labels", PREFIXED_LABEL_FILE_OPTIONS), ("graph", GRAPH_FILE_OPTIONS)):
+    for argument, options in (("labels", LABEL_FILE_OPTIONS), ("graph", GRAPH_FILE_OPTIONS)):
         if ctx.params[argument] is None:
             for option in options:
                 if ctx.params[option.name] is not None:

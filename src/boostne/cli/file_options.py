@@ -39,23 +39,27 @@ GRAPH_FILE_OPTIONS = (
     _graph("--self-loops", ["drop", "keep"], "drop removes self-loops, prints their number and keeps their nodes."),
 )  # fmt: skip
 
+# The parameters of read_labels, with a prefix, because some commands read a graph file, too.
+LABEL_PREFIX = "label_"
 LABEL_FILE_OPTIONS = (
-    _labels("--format", "NAME",
+    _labels("--label-format", "NAME",
             "lines: 'node label' (a node may be repeated) or 'node label1 label2 …'; communities: line j lists the "
             "nodes with label j, counted from 0 without empty lines and comments; mat: indicator matrix or label "
             "vector whose rows are nodes 0, 1, … By default chosen by the suffix: .cmty, .mat, or else lines."),
-    _labels("--delimiter", "TEXT", "As for 'boostne embed'."),
-    _labels("--comments", "TEXT", "As for 'boostne embed'."),
-    _labels("--header/--no-header", None, "For lines: whether the first line names the columns. By default detected."),
+    _labels("--label-delimiter", "TEXT", "As --delimiter of 'boostne embed'."),
+    _labels("--label-comments", "TEXT", "As --comments of 'boostne embed'."),
+    _labels("--label-header/--no-label-header", None,
+            "For lines: whether the first line names the columns. By default detected."),
     _labels("--node", column,
             "Column of the nodes: a name, or a position counted from 0. By default node, id or name, or else the "
-            "first."),
+            "first.", name="label_node"),
     _labels("--label", column,
-            "Column of the labels. By default label, class, category, community or group, or else the second of two."),
+            "Column of the labels. By default label, class, category, community or group, or else the second of two.",
+            name="label_label"),
     _labels("--multilabel/--single-label", None,
             "Whether further columns are further labels, or the rest of the line is one label. By default an error if "
-            "both are possible."),
-    _labels("--variable", "NAME", "Variable of a MATLAB file. By default group."),
+            "both are possible.", name="label_multilabel"),
+    _labels("--label-variable", "NAME", "Variable of a MATLAB file. By default group."),
 )  # fmt: skip
 
 EMBEDDING_FILE_OPTIONS = (
@@ -65,23 +69,3 @@ EMBEDDING_FILE_OPTIONS = (
     _embedding("--id-type", ["auto", "int", "str"],
                "Type of the node ids in text files; auto means int if all ids are integers, else str."),
 )  # fmt: skip
-
-# For commands that read a graph file, too: the parameters of read_labels have a prefix.
-LABEL_PREFIX = "label_"
-PREFIXED_LABEL_FILE_OPTIONS = (
-    _labels("--label-format", "NAME", "lines, communities or mat, as for 'boostne evaluate'."),
-    _labels("--label-delimiter", "TEXT", "Field separator; by default detected."),
-    _labels("--label-comments", "TEXT", "Characters that start a comment line; by default '#%'."),
-    _labels("--label-header/--no-label-header", None, "Whether the first line names the columns; by default detected."),
-    _labels("--label-node", column, "Column of the nodes; by default node, id or name, or else the first."),
-    _labels(
-        "--label-column",
-        column,
-        "Column of the labels; by default label or class, or else the second of two.",
-        name="label_label",
-    ),
-    _labels(
-        "--multilabel/--single-label", None, "Whether further columns are further labels.", name="label_multilabel"
-    ),
-    _labels("--label-variable", "NAME", "Variable of a MATLAB file; by default group."),
-)

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from boostne.cli.file_options import GRAPH_FILE_OPTIONS, LABEL_FILE_OPTIONS, LABEL_PREFIX
+from boostne.cli.file_options import EMBEDDING_FILE_OPTIONS, GRAPH_FILE_OPTIONS, LABEL_FILE_OPTIONS, LABEL_PREFIX
 from boostne.cli.options import LibraryOption, given
 from boostne.cli.session import session_of
 from boostne.errors import ParameterError
 
 if TYPE_CHECKING:
     from boostne.datasets import Dataset
+    from boostne.embedding import Embedding
     from boostne.graph import Graph
     from boostne.labels import Labels
     from boostne.models import BoostNE
@@ -42,15 +43,29 @@ def _load_graph(ctx: click.Context, name: str, **options: Any) -> "Graph":
     return graph.to_undirected() if ctx.params.get("to_undirected") else graph
 
 
-def load_labels(ctx: click.Context, name: str, options: Sequence[LibraryOption] = LABEL_FILE_OPTIONS) -> "Labels":
-    """Return the labels in a file or data set; the names of the options may have the prefix of labels."""
+def load_labels(ctx: click.Context, name: str) -> "Labels":
+    """Return the labels in a file or data set."""
     from boostne.io import read_labels
 
     def read(path: str, **typed: Any) -> "Labels":
         return read_labels(path, **{name.removeprefix(LABEL_PREFIX): value for name, value in typed.items()})
 
-    labels: Labels = _load(ctx, name, options, read, lambda data: data.labels)
+    with session_of(ctx).wording.of_file(LABEL_PREFIX):
+        labels: Labels = _load(ctx, name, LABEL_FILE_OPTIONS, read, lambda data: data.labels)
     return labels
+
+
+def load_embedding(ctx: click.Context, name: str) -> "Embedding":
+    """Return the embedding in a file."""
+    from boostne.datasets import list_datasets
+    from boostne.io import read_embedding
+
+    if not Path(name).exists() and name in [row.name for row in list_datasets()]:
+        raise ParameterError(
+            f"{name!r} is a data set, and no file of vectors has this name; 'boostne embed {name} -o {name}.npz' "
+            "writes one"
+        )
+    return read_embedding(name, **given(ctx, EMBEDDING_FILE_OPTIONS))
 
 
 def check_order(embeddings: Sequence[str], labels: str) -> None:

@@ -11,7 +11,7 @@ from boostne.cli.estimator import check_direction, make_estimator
 from boostne.cli.file_options import GRAPH_FILE_OPTIONS, GRAPH_FILE_SECTION
 from boostne.cli.inputs import load_graph
 from boostne.cli.model_options import MODEL_OPTIONS, MODEL_SECTIONS
-from boostne.cli.options import at_least, check_model_options, given, names, options_of, to_undirected_option
+from boostne.cli.options import check_model_options, given, names, options_of, to_undirected_option
 from boostne.cli.session import session_of
 from boostne.progress import Progress
 
@@ -20,7 +20,6 @@ _parameter = options_of("boostne.evaluation:evaluate_links")
 LINK_OPTIONS = (
     _parameter("--test", float, "Fraction of the edges to hide, between 0 and 1."),
     _parameter("--repeats", int, "Number of random splits; the method is fitted for each."),
-    _parameter("--split-seed", int, "Random seed of the splits.", name="seed", callback=at_least(0)),
     _parameter(
         "--operator", names, "How a pair is scored, separated by commas: dot, cosine, hadamard, average, l1, l2."
     ),
@@ -33,7 +32,7 @@ LINK_OPTIONS = (
 
     GRAPH is a file or the name of a data set. Some edges are hidden, the rest is embedded, and hidden edges are
     compared with pairs of nodes that are not linked: the AUC is the probability that a hidden edge has the higher
-    score. Takes the options of 'boostne embed'.
+    score. Takes the options of 'boostne embed'; --seed is also the seed of the splits.
     """,
     examples=[
         "boostne links karate --dimensions 16 --levels 4",
@@ -58,5 +57,6 @@ def links(ctx: click.Context, /, graph: str, method: str, as_json: bool, **_: An
         progress(Progress("reading", 0, graph))
         network = load_graph(ctx, graph)
         check_direction(network, method)
-        result = evaluate_links(model, network, progress=progress, **given(ctx, LINK_OPTIONS))
+        seed = {} if ctx.params["random_state"] is None else {"seed": ctx.params["random_state"]}
+        result = evaluate_links(model, network, progress=progress, **seed, **given(ctx, LINK_OPTIONS))
     click.echo(json.dumps(result.to_dict(), indent=2) if as_json else result.table())

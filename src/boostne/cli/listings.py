@@ -32,12 +32,15 @@ def methods(as_json: bool) -> None:
         return
     words = {True: "used", False: "rejected"}
     print_table(
-        ["method", "paper", "weights", "direction", "engines", "cost"],
+        ["method", "paper", "weights", "direction", "engines"],
         [
-            [name, row["paper"], words[row["weights"]], words[row["direction"]], ", ".join(row["engines"]), row["cost"]]
+            [name, row["paper"], words[row["weights"]], words[row["direction"]], ", ".join(row["engines"])]
             for name, row in known.items()
         ],
     )
+    # A table of its own, because both together are too wide for a terminal.
+    click.echo()
+    print_table(["method", "cost"], [[name, row["cost"]] for name, row in known.items()])
 
 
 @click.command(

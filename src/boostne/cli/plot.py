@@ -9,11 +9,11 @@ from boostne.cli.command import Command, debug_option, quiet_option
 from boostne.cli.file_options import (
     EMBEDDING_FILE_OPTIONS,
     EMBEDDING_FILE_SECTION,
+    LABEL_FILE_OPTIONS,
     LABEL_FILE_SECTION,
-    PREFIXED_LABEL_FILE_OPTIONS,
 )
-from boostne.cli.inputs import load_labels
-from boostne.cli.options import at_least, given
+from boostne.cli.inputs import load_embedding, load_labels
+from boostne.cli.options import at_least
 from boostne.cli.outputs import check_output
 from boostne.cli.session import session_of
 from boostne.errors import FileFormatError, ParameterError
@@ -24,7 +24,7 @@ from boostne.progress import Progress
     cls=Command,
     help="""Draw a map of the nodes, with similar ones close to each other.
 
-    VECTORS is a file written by 'boostne embed' or another tool. Positions are computed by t-SNE; of more than 5,000
+    EMBEDDING is a file written by 'boostne embed' or another tool. Positions are computed by t-SNE; of more than 5,000
     nodes, a random sample is drawn.
     """,
     examples=[
@@ -32,9 +32,9 @@ from boostne.progress import Progress
         "boostne plot vectors.npz --labels labels.txt -o map.svg",
         "boostne plot cora.npz --labels cora --level 1 -o cora.png",
     ],
-    sections={LABEL_FILE_SECTION: PREFIXED_LABEL_FILE_OPTIONS, EMBEDDING_FILE_SECTION: EMBEDDING_FILE_OPTIONS},
+    sections={LABEL_FILE_SECTION: LABEL_FILE_OPTIONS, EMBEDDING_FILE_SECTION: EMBEDDING_FILE_OPTIONS},
 )
-@click.argument("vectors")
+@click.argument("vectors", metavar="EMBEDDING")
 @click.option("-o", "--output", metavar="FILE", required=True, help="Picture to write: .png, .svg or .pdf.")
 @click.option("--labels", metavar="LABELS", help="Color the nodes by label: a file or the name of a data set.")
 @click.option(
@@ -60,7 +60,6 @@ def plot(
     ctx: click.Context, /, vectors: str, output: str, labels: str | None, level: int | None, seed: int, **_: Any
 ) -> None:
     """Run ``boostne plot``."""
-    from boostne.io import read_embedding
     from boostne.visualization.extras import require_matplotlib
     from boostne.visualization.matplotlib_figures import FIGURE_METADATA, save_figure
     from boostne.visualization.plots import MAP_SIZE
@@ -76,10 +75,10 @@ def plot(
     screen = session_of(ctx).screen
     with screen.progress() as progress:
         progress(Progress("reading", 0, vectors))
-        embedding = read_embedding(vectors, **given(ctx, EMBEDDING_FILE_OPTIONS))
+        embedding = load_embedding(ctx, vectors)
         if not len(embedding):
             raise FileFormatError(f"{vectors}: no vectors, so there is nothing to draw")
-        truth = None if labels is None else load_labels(ctx, labels, PREFIXED_LABEL_FILE_OPTIONS)
+        truth = None if labels is None else load_labels(ctx, labels)
         progress(Progress("map", 0, "t-SNE of the vectors"))
         figure = Figure(figsize=MAP_SIZE, layout="constrained")
         embedding.plot(truth, level=level, ax=figure.subplots(), seed=seed)

@@ -164,11 +164,11 @@ def _code_and_message(error: BaseException, session: Session) -> tuple[int, str]
         case click.ClickException():
             code, message = error.exit_code, error.format_message()
         case _ if is_out_of_memory(error):
-            code, message = MEMORY, out_of_memory_message(error)
+            code, message = MEMORY, session.wording.translate(out_of_memory_message(error))
         case OSError(filename=file, strerror=str(reason)) if file is not None:
             code, message = FAILURE, f"{file}: {reason}"
         case BoostneError() | OSError() | FloatingPointError():
-            code, message = FAILURE, str(error)
+            code, message = FAILURE, session.wording.translate(str(error))
         case _:
             raise error
     return code, f"error: {message}"
@@ -201,7 +201,7 @@ def _one_line_notes(session: Session) -> Iterator[None]:
 
     def write(kind: str, message: object) -> None:
         if not session.screen.quiet:
-            session.screen.note(kind, message)
+            session.screen.note(kind, session.wording.translate(str(message)))
 
     def show(message: object, *args: object, **kwargs: object) -> None:
         del args, kwargs

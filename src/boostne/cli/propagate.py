@@ -11,7 +11,7 @@ from boostne.cli.file_options import (
     GRAPH_FILE_OPTIONS,
     GRAPH_FILE_SECTION,
 )
-from boostne.cli.inputs import load_graph
+from boostne.cli.inputs import load_embedding, load_graph
 from boostne.cli.options import given, options_of, to_undirected_option
 from boostne.cli.outputs import check_embedding_output
 from boostne.cli.screen import describe_embedding, print_pairs
@@ -31,7 +31,7 @@ PROPAGATION_OPTIONS = (
     cls=Command,
     help="""Average the vector of each node with those of its neighbors.
 
-    GRAPH is a file or the name of a data set; VECTORS is an embedding of its nodes by any method. Levels remain levels.
+    GRAPH is a file or the name of a data set; EMBEDDING has vectors of its nodes by any method. Levels remain levels.
     'boostne embed --propagate' does the same for a new embedding.
     """,
     examples=[
@@ -45,7 +45,7 @@ PROPAGATION_OPTIONS = (
     },
 )
 @click.argument("graph")
-@click.argument("vectors")
+@click.argument("vectors", metavar="EMBEDDING")
 @click.option(
     "-o", "--output", metavar="FILE", required=True, help="File to write: .npz, .npy, .parquet, .csv, .emb or .txt."
 )
@@ -55,7 +55,7 @@ PROPAGATION_OPTIONS = (
 @click.pass_context
 def propagate(ctx: click.Context, /, graph: str, vectors: str, output: str, **_: Any) -> None:
     """Run ``boostne propagate``."""
-    from boostne.io import read_embedding, write_embedding
+    from boostne.io import write_embedding
     from boostne.propagation import propagate as average
 
     check_embedding_output(output, [graph, vectors])
@@ -63,7 +63,7 @@ def propagate(ctx: click.Context, /, graph: str, vectors: str, output: str, **_:
     with screen.progress() as progress:
         progress(Progress("reading", 0, f"{graph}, {vectors}"))
         network = load_graph(ctx, graph)
-        embedding = read_embedding(vectors, **given(ctx, EMBEDDING_FILE_OPTIONS))
+        embedding = load_embedding(ctx, vectors)
         progress(Progress("propagating", 0.5))
         found = average(network, embedding, **given(ctx, PROPAGATION_OPTIONS))
         progress(Progress("writing", 0.9, output))

@@ -34,7 +34,7 @@ from boostne.progress import Progress
 @click.argument("model")
 @click.argument("nodes", metavar="NODE...", nargs=-1, required=True)
 @click.option(
-    "-n", "count", type=int, metavar="N", default=10, show_default=True, callback=at_least(1), help="How many nodes."
+    "-n", "--count", type=int, metavar="N", default=10, show_default=True, callback=at_least(1), help="How many nodes."
 )
 @click.option("-o", "--output", metavar="FILE", help="CSV file to write instead of printing.")
 @click.option("--graph", metavar="GRAPH", help="The graph as it is now: its new nodes get vectors from the model.")

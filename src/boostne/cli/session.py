@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import click
 
 from boostne.cli.screen import Screen
+from boostne.cli.wording import Wording
 
 
 @dataclass
@@ -17,12 +18,15 @@ class Session:
         Whether errors are printed with their traceback.
     screen : Screen
         Where notes and progress are shown.
+    wording : Wording
+        How messages of the library are printed.
     saved : str
         What is left if the program is interrupted now, for its message.
     """
 
     debug: bool = False
     screen: Screen = field(default_factory=Screen)
+    wording: Wording = field(default_factory=Wording)
     saved: str = ""
 
 

@@ -8,8 +8,9 @@ import click
 
 from boostne.cli.command import Command, debug_option, json_option, no_notes_option
 from boostne.cli.file_options import EMBEDDING_FILE_OPTIONS, EMBEDDING_FILE_SECTION
+from boostne.cli.inputs import load_embedding
 from boostne.cli.node_arguments import find_node
-from boostne.cli.options import at_least, given
+from boostne.cli.options import at_least
 from boostne.cli.screen import print_table
 from boostne.cli.session import session_of
 from boostne.cli.streams import one_line
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     cls=Command,
     help="""Find the nodes whose vectors are most similar to those of given nodes.
 
-    VECTORS is a file written by 'boostne embed' or another tool. The similarity is the cosine of the angle between two
-    vectors; the search is exact. Put '--' before the nodes if one begins with a hyphen.
+    EMBEDDING is a file written by 'boostne embed' or another tool. The similarity is the cosine of the angle between
+    two vectors; the search is exact. Put '--' before the nodes if one begins with a hyphen.
     """,
     examples=[
         "boostne similar vectors.npz alice",
@@ -33,11 +34,11 @@ if TYPE_CHECKING:
     ],
     sections={EMBEDDING_FILE_SECTION: EMBEDDING_FILE_OPTIONS},
 )
-@click.argument("vectors")
+@click.argument("vectors", metavar="EMBEDDING")
 @click.argument("nodes", metavar="NODE...", nargs=-1, required=True)
 @click.option(
     "-n",
-    "count",
+    "--count",
     type=int,
     metavar="N",
     default=10,
@@ -75,11 +76,9 @@ def similar(
     **_: Any,
 ) -> None:
     """Run ``boostne similar``."""
-    from boostne.io import read_embedding
-
     with session_of(ctx).screen.progress() as progress:
         progress(Progress("reading", 0, vectors))
-        embedding = read_embedding(vectors, **given(ctx, EMBEDDING_FILE_OPTIONS))
+        embedding = load_embedding(ctx, vectors)
         queried = [find_node(text, embedding) for text in nodes]
         progress(Progress("searching", 0, f"{len(embedding):,} vectors"))
         found = embedding.most_similar(queried, count, level=level, threads=threads)

@@ -6,12 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boostne.cli.command import Command, debug_option, json_option, quiet_option
-from boostne.cli.file_options import (
-    GRAPH_FILE_OPTIONS,
-    GRAPH_FILE_SECTION,
-    LABEL_FILE_SECTION,
-    PREFIXED_LABEL_FILE_OPTIONS,
-)
+from boostne.cli.file_options import GRAPH_FILE_OPTIONS, GRAPH_FILE_SECTION, LABEL_FILE_OPTIONS, LABEL_FILE_SECTION
 from boostne.cli.inputs import load_graph, load_labels
 from boostne.cli.options import at_least, given, options_of, to_undirected_option
 from boostne.cli.outputs import check_embedding_output, check_output
@@ -66,7 +61,7 @@ FIXED_OPTIONS = (
         "Search": TUNING_OPTIONS,
         "Parameters that are not searched": FIXED_OPTIONS,
         GRAPH_FILE_SECTION: GRAPH_FILE_OPTIONS,
-        LABEL_FILE_SECTION: PREFIXED_LABEL_FILE_OPTIONS,
+        LABEL_FILE_SECTION: LABEL_FILE_OPTIONS,
     },
 )
 @click.argument("graph")
@@ -96,7 +91,7 @@ def tune(ctx: click.Context, /, graph: str, labels: str | None, output: str, as_
         network = load_graph(ctx, graph)
         if network.directed:
             raise GraphError("the graph is directed, and tune takes undirected graphs only; use --to-undirected")
-        truth = None if labels is None else load_labels(ctx, labels, PREFIXED_LABEL_FILE_OPTIONS)
+        truth = None if labels is None else load_labels(ctx, labels)
         fixed = given(ctx, FIXED_OPTIONS)
         options = given(ctx, TUNING_OPTIONS) | {"random_state": fixed.get("random_state", 0)}
         try:

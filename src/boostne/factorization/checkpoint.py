@@ -11,7 +11,6 @@ computed from other files than those in the folder is an error.
 """
 
 import json
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
@@ -22,7 +21,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
-from boostne.errors import CheckpointError, CheckpointWarning, FileFormatError, ParameterError
+from boostne.errors import CheckpointError, CheckpointWarning, FileFormatError, ParameterError, warn_caller
 from boostne.factorization.boosting import Level
 from boostne.factorization.checkpoint_files import (
     Arrays,
@@ -226,17 +225,16 @@ class CheckpointFolder:
         try:
             yield
         except (OSError, ParameterError) as error:
-            warnings.warn(
+            warn_caller(
                 f"{what} could not be stored in {self._folder} ({error}); the run continues without it. "
                 "What was stored before is safe",
                 CheckpointWarning,
-                stacklevel=4,
             )
 
 
 def _warn_damaged(path: Path, error: Exception, remedy: str) -> None:
     reason = str(error).removeprefix(f"{path}: ")
-    warnings.warn(f"{path} is damaged ({reason}): {remedy}", CheckpointWarning, stacklevel=3)
+    warn_caller(f"{path} is damaged ({reason}): {remedy}", CheckpointWarning)
 
 
 def _create(folder: Path) -> None:

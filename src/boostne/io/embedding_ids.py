@@ -2,7 +2,6 @@
 
 import json
 import re
-import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
@@ -10,7 +9,7 @@ from typing import Any, Literal
 from numpy.typing import NDArray
 
 from boostne.embedding import Embedding
-from boostne.errors import FileFormatError, InputWarning, ParameterError
+from boostne.errors import FileFormatError, InputWarning, ParameterError, warn_caller
 from boostne.node_ids import as_ids, format_ids, parse_ids
 
 IdType = Literal["auto", "int", "str"]
@@ -56,11 +55,10 @@ def check_text_ids(embedding: Embedding, suffix: str) -> None:
             f"{suffix} files require ids that are all integers or all strings; save as .npz or .parquet"
         )
     if nodes.dtype.kind == "U" and len(nodes) and parse_ids(nodes.tolist()).dtype.kind == "i":
-        warnings.warn(
+        warn_caller(
             f"these string ids look like integers ({format_ids(nodes)}), and {suffix} files do not store types: "
             'read the file with read_embedding(path, id_type="str"), or save as .npz or .parquet',
             InputWarning,
-            stacklevel=3,
         )
 
 

@@ -149,6 +149,7 @@ def read_graph(
     if self_loops == "drop" and graph.n_self_loops:
         notes.doubt(f"dropped {count_of(graph.n_self_loops, 'self-loop')}; self_loops='keep' keeps them")
         graph = graph.without_self_loops()
-    notes.assume(f"{count_of(graph.n_nodes, 'node')}, {count_of(graph.n_edges, 'edge')}")
+    weighted = ", weighted" if graph.weighted else ""
+    notes.assume(f"{count_of(graph.n_nodes, 'node')}, {count_of(graph.n_edges, 'edge')}{weighted}")
     notes.publish()
     return graph

@@ -1,11 +1,10 @@
 """What a reader assumed about a file, in one line."""
 
 import logging
-import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from boostne.errors import InputWarning
+from boostne.errors import InputWarning, warn_caller
 
 _logger = logging.getLogger("boostne.io")
 
@@ -47,7 +46,7 @@ class ReadingNotes:
     def publish(self) -> None:
         """Issue an InputWarning if there is a doubt, and a log record otherwise; call it from the public function."""
         if self.doubts:
-            warnings.warn(self.line(), InputWarning, stacklevel=3)
+            warn_caller(self.line(), InputWarning)
         else:
             _logger.info("%s", self.line())
 

@@ -5,10 +5,9 @@
 """
 
 import os
-import warnings
 
 from boostne.address_space import affordable_threads
-from boostne.errors import ParameterError, PerformanceWarning
+from boostne.errors import ParameterError, PerformanceWarning, warn_caller
 from boostne.kernels.contract import Kernels
 from boostne.validation import check_integer
 
@@ -51,12 +50,11 @@ def get_kernels(name: str | None = None, threads: int | None = None) -> Kernels:
     if path is None:
         if name is not None:
             raise ParameterError(f"kernels {name!r} require the compiled library, which this installation lacks")
-        warnings.warn(
+        warn_caller(
             "boostne was installed without its compiled kernels and falls back to NumPy: results are the same up to "
             "rounding, but 5 to 20 times slower, and much slower for LINE, DeepWalk and Node2Vec. To fix this, "
             "reinstall boostne on a machine with a C++ compiler.",
             PerformanceWarning,
-            stacklevel=2,
         )
         return ReferenceKernels()
     return bindings.NativeKernels(path, name, affordable_threads(available_threads() if threads is None else threads))

@@ -97,7 +97,7 @@ class ConnectivityMatrix(BaseEstimator, ABC):  # type: ignore[misc]
             raise GraphError(
                 f"{type(self).__name__} is defined for undirected graphs and this graph is directed; use "
                 "connectivity='deepwalk', 'adjacency', 'common-neighbors', 'adamic-adar', 'katz' or 'pagerank', or "
-                "call to_undirected() on the graph"
+                "pass as_graph(graph).to_undirected()"
             )
 
     def for_graph(self, graph: Graph) -> "ConnectivityMatrix":

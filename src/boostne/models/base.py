@@ -1,6 +1,5 @@
 """Base class of the estimators: converts any graph, runs the method, stores the embedding."""
 
-import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -13,7 +12,7 @@ from sklearn.utils.validation import check_array, check_non_negative
 
 from boostne.edges import check_sparse
 from boostne.embedding import Embedding
-from boostne.errors import GraphError, InputWarning, ParameterError
+from boostne.errors import GraphError, InputWarning, ParameterError, warn_caller
 from boostne.graph import Graph
 from boostne.interop import as_graph
 from boostne.matrices.base import matrix_sha256
@@ -152,10 +151,8 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
         """Convert and check a graph, and warn of isolated nodes."""
         graph = self._as_graph(X)
         if len(graph.isolated):
-            warnings.warn(
-                f"{len(graph.isolated)} of {graph.n_nodes} nodes have no edges; their vectors are zero",
-                InputWarning,
-                stacklevel=3,
+            warn_caller(
+                f"{len(graph.isolated)} of {graph.n_nodes} nodes have no edges; their vectors are zero", InputWarning
             )
         return graph
 
@@ -174,7 +171,7 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
             graph = graph.with_sides(None)
         if graph.directed and not self.capabilities.direction:
             raise GraphError(
-                f"{name} embeds undirected graphs and this graph is directed; call to_undirected() on it, "
+                f"{name} embeds undirected graphs and this graph is directed; pass as_graph(graph).to_undirected(), "
                 f"or use {_methods_with('direction')}"
             )
         if graph.weighted and not self.capabilities.weights:

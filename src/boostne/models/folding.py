@@ -1,6 +1,5 @@
 """Vectors for new nodes of a graph, from the context vectors of a fitted model."""
 
-import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from boostne.embedding import Embedding
-from boostne.errors import InputWarning, ParameterError
+from boostne.errors import InputWarning, ParameterError, warn_caller
 from boostne.factorization.folding import fold_in
 from boostne.graph import Graph
 from boostne.kernels import available_threads, get_kernels
@@ -250,9 +249,8 @@ def _refine(model: "InductiveEmbedder", graph: Graph, rows: NDArray[np.int64], v
 def warn_isolated(count: int) -> None:
     """Warn of nodes without edges, if there are any."""
     if count:
-        warnings.warn(
+        warn_caller(
             f"{count} of the nodes to embed {'have' if count > 1 else 'has'} no edges; "
             f"{'their vectors are' if count > 1 else 'its vector is'} zero",
             InputWarning,
-            stacklevel=4,
         )

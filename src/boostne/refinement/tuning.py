@@ -120,7 +120,9 @@ def _check_graph(graph: Any) -> Graph:
     if network.sides is not None:
         raise GraphError("tuning scores vectors of all nodes: call with_sides(None) on the bipartite graph")
     if network.directed:
-        raise GraphError("tune embeds undirected graphs and this graph is directed; call to_undirected() on it")
+        raise GraphError(
+            "tune embeds undirected graphs and this graph is directed; pass as_graph(graph).to_undirected()"
+        )
     if network.adjacency.nnz == 0:
         raise GraphError(f"the graph has {network.n_nodes} nodes and no edges: there is nothing to tune")
     return network

@@ -108,7 +108,7 @@ class DeepWalkMatrix(ConnectivityMatrix):
         if graph.directed and self.approximation == "spectral":
             raise ParameterError(
                 "approximation='spectral' needs the eigenpairs of an undirected graph, and this graph is directed: use "
-                "approximation='exact' or 'push', or call to_undirected() on the graph"
+                "approximation='exact' or 'push', or pass as_graph(graph).to_undirected()"
             )
         if graph.sides is not None and self.approximation == "spectral":
             raise ParameterError(
