@@ -20,6 +20,15 @@ class Progress:
         Completed fraction of the stage, from 0 to 1.
     detail : str
         Current step, such as ``"level 3/8, pass 7, residual 0.512"``.
+
+    Examples
+    --------
+    >>> import boostne
+    >>> stages = []
+    >>> graph = boostne.load_dataset("karate").graph
+    >>> model = boostne.BoostNE(8, levels=2).fit(graph, progress=lambda report: stages.append(report.stage))
+    >>> "levels" in stages
+    True
     """
 
     stage: str

@@ -121,6 +121,14 @@ class ClusterEvaluation(Scores):
         Number of classes among the clustered nodes, which is also the number of clusters.
     embedding_sha256, labels_sha256 : str
         Checksums of the vectors and of the labels by node id, independent of their order.
+
+    Examples
+    --------
+    >>> vectors = [[0, 1], [0, 2], [0, 3], [1, 0], [2, 0], [3, 0]]
+    >>> labels = {i: "left" if i < 3 else "right" for i in range(6)}
+    >>> result = evaluate_clusters(vectors, labels, repeats=2)
+    >>> result.n_classes, float(result.mean("nmi"))
+    (2, 1.0)
     """
 
     task: ClassVar[str] = "Clustering"

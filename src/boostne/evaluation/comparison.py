@@ -111,6 +111,17 @@ class PairTest:
         Matched-pairs rank-biserial correlation, from -1 to 1.
     p, p_holm : float
         p-value, plain and corrected for all tests of the comparison.
+
+    Examples
+    --------
+    >>> import boostne
+    >>> vectors = [[0, 1], [0, 2], [0, 3], [1, 0], [2, 0], [3, 0]]
+    >>> labels = {i: "left" if i < 3 else "right" for i in range(6)}
+    >>> result = boostne.evaluate(vectors, labels, train=50, repeats=3)
+    >>> other = boostne.evaluate([[0]] * 6, labels, train=50, repeats=3)
+    >>> test = compare({"good": result, "constant": other}).tests[0]
+    >>> test.first, test.second, test.metric, test.wins
+    ('good', 'constant', 'micro', 3)
     """
 
     first: str
@@ -136,6 +147,19 @@ class Comparison:
         Significance level.
     train, repeats, seed
         Parameters of the splits that all embeddings were scored on.
+
+    Examples
+    --------
+    >>> import boostne
+    >>> vectors = [[0, 1], [0, 2], [0, 3], [1, 0], [2, 0], [3, 0]]
+    >>> labels = {i: "left" if i < 3 else "right" for i in range(6)}
+    >>> result = boostne.evaluate(vectors, labels, train=50, repeats=3)
+    >>> other = boostne.evaluate([[0]] * 6, labels, train=50, repeats=3)
+    >>> comparison = compare({"good": result, "constant": other})
+    >>> len(comparison.tests), comparison.repeats
+    (2, 3)
+    >>> print(comparison.table().splitlines()[-1].split()[:3])
+    ['good', 'constant', 'Macro-F1']
     """
 
     tests: tuple[PairTest, ...]

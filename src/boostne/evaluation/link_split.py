@@ -23,6 +23,13 @@ class LinkSplit(NamedTuple):
     edges, non_edges : int64 arrays of shape (m, 2)
         Row indices of both nodes in ``training``, the smaller first, or in a directed graph the source first;
         ``training.nodes[edges]`` are their ids.
+
+    Examples
+    --------
+    >>> import boostne
+    >>> split = split_links(boostne.load_dataset("karate").graph)
+    >>> split.training.n_edges, split.edges.shape, split.non_edges.shape
+    (62, (16, 2), (16, 2))
     """
 
     training: Graph

@@ -155,6 +155,16 @@ class LinkEvaluation(Scores):
         ``repr`` of the estimator, or name of the function.
     graph_sha256 : str
         :meth:`boostne.Graph.fingerprint` of the whole graph.
+
+    Examples
+    --------
+    >>> import boostne
+    >>> graph = boostne.load_dataset("karate").graph
+    >>> result = evaluate_links(boostne.BoostNE(8, levels=2), graph, repeats=2, operator="dot")
+    >>> result.operators, result.n_edges, result.n_test
+    (('dot',), 78, 16)
+    >>> (result.mean("auc") > 0.6).all()
+    np.True_
     """
 
     task: ClassVar[str] = "Link prediction"

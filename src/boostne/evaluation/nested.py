@@ -43,6 +43,11 @@ class Choice(NamedTuple):
         Name of the embedding.
     C : float
         Inverse regularization strength of the classifier.
+
+    Examples
+    --------
+    >>> Choice("window 5", 4.0).candidate
+    'window 5'
     """
 
     candidate: str
@@ -65,6 +70,14 @@ class NestedEvaluation(Evaluation):
     See Also
     --------
     boostne.evaluation.Evaluation : The other attributes.
+
+    Examples
+    --------
+    >>> vectors = [[0, 1], [0, 2], [0, 3], [1, 0], [2, 0], [3, 0]]
+    >>> labels = {i: "left" if i < 3 else "right" for i in range(6)}
+    >>> result = evaluate_nested({"as they are": vectors}, labels, train=50, repeats=2, C=[1, 4])
+    >>> [choice.candidate for choice in result.choices]
+    ['as they are', 'as they are']
     """
 
     choices: tuple[Choice, ...] = ()

@@ -177,6 +177,17 @@ class Evaluation(Scores):
         Checksums of the vectors and of the labels by node id, independent of their order.
     level_weights : ndarray of shape (splits, levels) or None
         The weight of each level in each split, if they were learned.
+
+    Examples
+    --------
+    >>> import boostne
+    >>> vectors = [[0, 1], [0, 2], [0, 3], [1, 0], [2, 0], [3, 0]]
+    >>> labels = {i: "left" if i < 3 else "right" for i in range(6)}
+    >>> result = boostne.evaluate(vectors, labels, train=[50], repeats=2)
+    >>> result.train, result.repeats, result.n_classes
+    ((50.0,), 2, 2)
+    >>> result.mean("micro").shape, result.scores["macro"].shape
+    ((1,), (2,))
     """
 
     task: ClassVar[str] = "Node classification"

@@ -46,6 +46,19 @@ def write_evaluation_report(
         Results of the same embeddings, on the same splits.
     progress : callable, optional
         Called before each map is computed.
+
+    Examples
+    --------
+    >>> import boostne, tempfile
+    >>> from pathlib import Path
+    >>> data = boostne.load_dataset("karate")
+    >>> embedding = boostne.BoostNE(8, levels=2).fit(data.graph).embedding_
+    >>> result = boostne.evaluate(embedding, data.labels, train=50, repeats=2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = Path(folder, "report.html")
+    ...     write_evaluation_report(page, {"karate": embedding}, data.labels, {"karate": result})
+    ...     "Micro-F1" in page.read_text(encoding="utf-8")
+    True
     """
     seed = next(iter(results.values())).seed
     maps = {name: embedding_map(name, one, labels, seed, progress) for name, one in embeddings.items()}

@@ -32,6 +32,18 @@ def write_tuning_report(
         Color the nodes of the map.
     progress : callable, optional
         Called before each part of the map is computed.
+
+    Examples
+    --------
+    >>> import boostne, tempfile
+    >>> from pathlib import Path
+    >>> data = boostne.load_dataset("karate")
+    >>> result = boostne.tune(data.graph, data.labels, space={"window": [1, 2]}, budget=2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = Path(folder, "trials.html")
+    ...     write_tuning_report(page, "karate", result, data.labels)
+    ...     "All trials" in page.read_text(encoding="utf-8")
+    True
     """
     maps = {name: embedding_map(name, result.embedding, labels, 0, progress)} if result.complete else {}
     facts = {key: value for key, value in result.to_dict().items() if key not in _IN_TABLES}

@@ -66,6 +66,18 @@ def write_explorer_page(
     ------
     ParameterError
         If there are no nodes, or too many for a page.
+
+    Examples
+    --------
+    >>> import boostne, tempfile
+    >>> from pathlib import Path
+    >>> data = boostne.load_dataset("karate")
+    >>> embedding = boostne.BoostNE(8, levels=2).fit(data.graph).embedding_
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = Path(folder, "map.html")
+    ...     write_explorer_page(page, embedding, data.labels, data.graph, title="Karate club")
+    ...     "Karate club" in page.read_text(encoding="utf-8")
+    True
     """
     check_page_size(embedding)
     content = collect_content(embedding, labels, graph, title)

@@ -71,6 +71,14 @@ class ExplorerServer:
     ----------
     address : str
         The address to open, with the token.
+
+    Examples
+    --------
+    >>> import boostne
+    >>> embedding = boostne.BoostNE(8, levels=2).fit(boostne.load_dataset("karate").graph).embedding_
+    >>> with ExplorerServer(embedding) as server:
+    ...     server.address.startswith("http://127.0.0.1:")
+    True
     """
 
     def __init__(
