@@ -1,5 +1,6 @@
 """The Dask engine on real processes: equal to the local engine, and robust to failures of a cluster."""
 
+import gc
 import re
 import socket
 import subprocess
@@ -184,6 +185,23 @@ class TestEqualToTheLocalEngine:
     def test_workers_release_all_results(self, client, graph):
         on(client, graph, levels=1)
         wait_until(lambda: not any(client.run(lambda dask_worker: list(dask_worker.data)).values()))
+
+    def test_workers_hold_nothing_but_their_blocks(self, client, graph, monkeypatch):
+        """They release the graph and drafts of rows even if the client had to wait and its garbage is not collected."""
+        monkeypatch.setattr(dask_cluster, "POLL_SECONDS", 0.001)
+        source = ExactSource(graph, window=3, negative=1, dtype="float32")
+
+        def held():
+            keys = client.run(lambda dask_worker: list(dask_worker.data)).values()
+            return {key.partition("-")[0] for some in keys for key in some}
+
+        gc.disable()
+        try:
+            with DaskEngine(client, 4, ClientFactorStore(recall=None)) as engine:
+                engine.load(source)
+                wait_until(lambda: held() == {"host_block"})
+        finally:
+            gc.enable()
 
     def test_scheduler_address_on_the_command_line(self, two_workers, tmp_path):
         from boostne.cli.program import program
@@ -533,6 +551,18 @@ class TestErrors:
         connected = dask_cluster.Cluster(client)
         assert list(connected.run_on_all(abs, -1).values()) == [1, 1]
         assert died == ["return", "raise"]
+
+    def test_an_answer_without_workers_is_asked_for_again(self, client, monkeypatch):
+        """The client refreshes what it knows in its own thread, without workers: these must not be taken as lost."""
+        engine_cluster, ask, answers = dask_cluster.Cluster(client), client.scheduler_info, []
+
+        def raced(**options):
+            answers.append(ask(**options))
+            return {**answers[-1], "workers": {}} if len(answers) == 1 else answers[-1]
+
+        monkeypatch.setattr(client, "scheduler_info", raced)
+        assert len(engine_cluster.workers()) == 2
+        assert len(answers) == 2
 
     def test_closed_client(self, two_workers, graph):
         client = connect(two_workers.address)

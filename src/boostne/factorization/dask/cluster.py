@@ -72,12 +72,7 @@ class Cluster:
 
     def workers(self) -> dict[str, Worker]:
         """Return the workers that are alive."""
-        try:
-            found = self._client.scheduler_info()["workers"]
-        except (OSError, KeyError, ValueError, RuntimeError, TimeoutError) as error:
-            raise self._gone() from error
-        if self._client.status != "running":
-            raise self._gone()
+        found = self._worker_info()
         return {
             address: Worker(
                 address,
@@ -89,6 +84,20 @@ class Cluster:
             for address, info in found.items()
             if info["status"] in ("running", "paused")
         }
+
+    def _worker_info(self) -> dict[str, Any]:
+        """Return what the scheduler knows about each worker."""
+        while True:
+            try:
+                found = self._client.scheduler_info(n_workers=-1)
+                workers: dict[str, Any] = found["workers"]
+            except (OSError, KeyError, ValueError, RuntimeError, TimeoutError) as error:
+                raise self._gone() from error
+            if self._client.status != "running":
+                raise self._gone()
+            # The client's own refresh, in another thread, may have replaced the answer by one that names no workers.
+            if len(workers) == found.get("n_workers", len(workers)):
+                return workers
 
     def place_for(self, size: int, n_blocks: dict[str, int]) -> Worker:
         """Return the worker with the fewest blocks among those with ``size`` bytes free, or wait for one."""
@@ -166,12 +175,14 @@ class Cluster:
                 try:
                     with self._client.as_current():
                         wait(futures, timeout=POLL_SECONDS)  # type: ignore[no-untyped-call]
-                except TimeoutError:
+                except TimeoutError as error:
+                    _break_cycle(error)
                     last_running = self._check_alive(used, last_running)
                     continue
                 try:
                     return self._gather(futures, timeout)
-                except TimeoutError:
+                except TimeoutError as error:
+                    _break_cycle(error)
                     # Dask would wait forever for a worker that died with a finished result.
                     last_running = self._check_alive(used, last_running)
                     timeout *= 2
@@ -241,6 +252,15 @@ class Cluster:
         return ClusterError(
             f"the scheduler at {self.address} is gone and the run cannot continue. Start the cluster and run again"
         )
+
+
+def _break_cycle(error: TimeoutError) -> None:
+    """Drop the traceback of an error that Dask stores in one of its frames.
+
+    In such a cycle the frames, their callers' included, hold futures until garbage is collected, and as long the
+    workers would hold the graph and drafts of rows.
+    """
+    error.__traceback__ = None
 
 
 def _used_memory() -> int:
