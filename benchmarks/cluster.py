@@ -21,8 +21,9 @@ from boostne.matrices import MatrixSource
 from boostne.matrices.deepwalk.exact import ExactSource
 from boostne.matrices.deepwalk.push import PushSource
 
-LARGE = 300_000
-MAX_PER_ROW, EPSILON = 200, 1e-4
+# Data set or number of nodes to generate, and entries per row of the pruned X; 0 is the exact X.
+CASES = ((300_000, 200), ("blogcatalog", 0), (1_000_000, 60))
+EPSILON_SHARE = 0.02  # ε times the entries per row, as by default if the mean degree is 10
 WORKERS = (2, 4, 8)
 MEMORY_LIMIT = "3GB"  # per worker
 WIDTH = 16  # d_s of the default settings
@@ -34,19 +35,19 @@ ROUNDING = 1e-3  # largest difference of the product if X has more shards than o
 def run() -> None:
     """Run all cases; those that are finished are saved."""
     rows: list[dict[str, Any]] = []
-    for name in (LARGE, "blogcatalog"):
+    for name, max_per_row in CASES:
         graph = load_graph(name)
-        rows += compare_engines(str(name), graph, source_of(graph))
+        rows += compare_engines(str(name), graph, source_of(graph, max_per_row))
         save("cluster", rows, memory_limit=MEMORY_LIMIT, passes=PASSES)
     show("Dask workers; 0 is the local engine with one thread", rows)
 
 
-def source_of(graph: Graph, max_per_row: int = MAX_PER_ROW) -> MatrixSource:
-    """Return DeepWalk's X: exact if the graph is small, else pruned."""
+def source_of(graph: Graph, max_per_row: int) -> MatrixSource:
+    """Return DeepWalk's X, pruned to ``max_per_row`` entries per row unless that is 0."""
     options: dict[str, Any] = {"window": 10, "negative": 1, "dtype": "float32"}
-    if graph.n_nodes < LARGE // 3:
+    if not max_per_row:
         return ExactSource(graph, **options)
-    return PushSource(graph, epsilon=EPSILON, max_per_row=max_per_row, **options)
+    return PushSource(graph, epsilon=EPSILON_SHARE / max_per_row, max_per_row=max_per_row, **options)
 
 
 def compare_engines(name: str, graph: Graph, source: MatrixSource) -> list[dict[str, Any]]:
