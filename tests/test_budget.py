@@ -18,11 +18,14 @@ from boostne.budget import (
     exact_build_bytes,
     full_matrix_bytes,
     push_build_bytes,
+    push_source_bytes,
     share_done,
     spectral_build_bytes,
     worker_block_bytes,
 )
+from boostne.graph import Graph
 from boostne.kernels.column_blocked_csr import COLUMN_BLOCKED_FROM
+from boostne.matrices.deepwalk.push import PushSource
 
 FLOAT32, FLOAT64 = np.dtype("float32"), np.dtype("float64")
 SMALL = Workload(n_nodes=10, levels=2, components=3, max_iter=5, dtype=FLOAT32, threads=1)
@@ -116,6 +119,12 @@ class TestBuilding:
         assert function(replace(LARGE, threads=8), 10**6, False, argument) >= least
         assert function(LARGE, 10**6, False, argument + 1) > least
 
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_the_graph_on_a_worker(self, weighted):
+        graph = Graph.from_edges([0, 1, 2], [1, 2, 3], [1.0, 2.0, 3.0] if weighted else None)
+        source = PushSource(graph, window=2, negative=1, epsilon=0.0, max_per_row=4, dtype=FLOAT32)
+        assert push_source_bytes(4, 6, weighted, FLOAT32) == source.nbytes
+
     def test_matrices_with_every_entry(self):
         assert full_matrix_bytes(100) == 100 * 100 * 12
         assert edge_chain_bytes(1000) == 4 * 1000 * 16
@@ -126,9 +135,25 @@ class TestOtherMachines:
         sizes = {"source_bytes": 10**6, "nnz": 10**7, "n_workers": 4, "components": 16, "threads": 2}
         return worker_block_bytes((100_000, 100_000), FLOAT32, **{**sizes, **changes})
 
-    def test_a_worker_holds_its_part_of_the_entries_and_the_whole_source(self):
+    def test_a_worker_holds_its_part_of_the_entries(self):
         assert self.worker(nnz=2 * 10**7) - self.worker() == pytest.approx(1.15 * 10**7 / 4 * 8, abs=1)
-        assert self.worker(source_bytes=2 * 10**6) - self.worker() == 10**6
+
+    def test_a_worker_holds_the_source_only_while_it_builds_its_rows(self):
+        factors = self.worker(source_bytes=0)
+        assert self.worker() == factors  # a small graph needs less than the factors
+        larger = self.worker(source_bytes=10**9)
+        assert self.worker(source_bytes=2 * 10**9) - larger == 10**9
+        assert larger - factors < 10**9
+
+    def test_entries_are_copied_while_they_are_sorted_by_columns(self):
+        sizes = {"nnz": 60 * 10**6, "n_workers": 2, "components": 16, "source_bytes": 10**9}
+        rows_only = worker_block_bytes((300_000, 100_000), FLOAT32, **sizes, threads=1)
+        by_strips = worker_block_bytes((300_000, 300_000), FLOAT32, **sizes, threads=1)
+        # A block has 65,536 rows of 200 entries, and a growing array a tenth more than it holds.
+        assert by_strips - rows_only == pytest.approx((65_536 * 200 - 0.1 * 1.15 * 30 * 10**6) * 8, abs=1)
+        several = worker_block_bytes((300_000, 300_000), FLOAT32, **{**sizes, "nnz": 10**9}, threads=4)
+        one = worker_block_bytes((300_000, 300_000), FLOAT32, **{**sizes, "nnz": 10**9}, threads=1)
+        assert several - one == pytest.approx(1.15 * 5 * 10**8 * (1 / 8 - 0.1) * 8, abs=2)
 
     def test_more_workers_need_less_each(self):
         sizes = [self.worker(nnz=10**9, n_workers=n) for n in (1, 2, 4, 8)]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.html import summary
-from boostne.kernels.column_blocked_csr import COLUMN_BLOCKED_FROM
+from boostne.kernels.column_blocked_csr import BLOCK_ENTRIES, BLOCK_ROWS, COLUMN_BLOCKED_FROM
 from boostne.kernels.layout import BLOCK_COLUMNS, chunk_columns, push_chunk_rows, tile_width
 from boostne.kernels.sharded_csr import MAX_SHARDS
 from boostne.kernels.tree_reduction import max_pending_nodes
@@ -33,6 +33,7 @@ ON_DISK_COPIES = 3  # of a factor: both factors, and one of them copied from lev
 
 WORKER_MARGIN = 1.15  # a worker's block relative to an even share: shards are whole rows, and nnz is sampled
 WORKER_CHUNK_BYTES = 1 << 26  # working memory while rows are built or received, generously
+SORTED_SHARE = 8  # several threads sort at most this fraction of the entries at once: stripe in column_blocked.cpp
 COLUMN_RANGES = 8  # at least, in which a column-blocked pass accumulates C: kRangesPerThread in column_blocked.cpp
 
 # Passes per level at the default tolerance, and mean size of the residual relative to X, interpolated between two graph
@@ -189,6 +190,13 @@ def push_build_bytes(work: Workload, n_entries: int, weighted: bool, max_per_row
     return _graph_bytes(work, n_entries, weighted) + n_entries * number + tables + chunk * work.entry_bytes
 
 
+def push_source_bytes(n_nodes: int, n_entries: int, weighted: bool, dtype: np.dtype[Any]) -> int:
+    """Memory of an undirected graph as forward push reads it, on a worker; ``n_entries`` are those of the adjacency."""
+    number = dtype.itemsize
+    per_entry = INDEX_BYTES + (2 if weighted else 1) * number  # neighbor, its inverse degree, weight
+    return POINTER_BYTES * (n_nodes + 1) + number * n_nodes + per_entry * n_entries
+
+
 def spectral_build_bytes(work: Workload, n_entries: int, weighted: bool, eigenpairs: int) -> int:
     """Memory beside X while X is built from eigenpairs."""
     return (
@@ -217,14 +225,23 @@ def worker_block_bytes(
     components: int,
     threads: int,
 ) -> int:
-    """Memory that a Dask worker needs for its block of X, the source of its rows and the factors of a level."""
+    """Memory that a Dask worker needs for its block of X: while that is built, or for the passes if they need more.
+
+    While X is built there are the source of its rows and a copy of the entries that are sorted. In the passes there are
+    the factors of a level.
+    """
     rows = -(-shape[0] // n_workers)
-    entries = WORKER_MARGIN * nnz / n_workers * entry_bytes(dtype)
-    # V and C, the accepted slice of V, and what the kernel needs; U and the accepted U.
+    entries = WORKER_MARGIN * nnz / n_workers
+    growing = (CSR_GROWTH - 1) * entries
+    sorted_at_once = _sorted_entries(shape, nnz, entries, threads)
+    building = source_bytes + max(growing, sorted_at_once) * entry_bytes(dtype)
+    # V and C, the accepted slice of V, and what the kernel needs or, after the last pass, copies of U and V for the
+    # client; U and the accepted U.
     copies = _pass_copies(shape[1], components, dtype, threads, max(1, MAX_SHARDS // n_workers))
-    factors = (2 + copies + 1 / n_workers) * shape[1] + 2 * rows
+    factors = (2 + max(copies, 1 / n_workers) + 1 / n_workers) * shape[1] + 3 * rows
     factor_bytes = factors * max(components, MIN_FACTOR_WIDTH) * dtype.itemsize
-    return int(entries + 2 * POINTER_BYTES * rows + factor_bytes + source_bytes + WORKER_CHUNK_BYTES)
+    block_bytes = entries * entry_bytes(dtype) + 2 * POINTER_BYTES * rows
+    return int(block_bytes + max(building, factor_bytes) + WORKER_CHUNK_BYTES)
 
 
 def device_residual_bytes(
@@ -270,6 +287,14 @@ def _pass_copies(n_columns: int, components: int, dtype: np.dtype[Any], threads:
     blocked = n_columns >= COLUMN_BLOCKED_FROM
     accumulators = (1 + pending) / COLUMN_RANGES if blocked else threads + pending
     return accumulators + int(components > tile_width(dtype))
+
+
+def _sorted_entries(shape: tuple[int, int], nnz: int, entries: float, threads: int) -> float:
+    """Return how many entries are copied at once while those of a worker are sorted by strips of columns."""
+    if shape[1] < COLUMN_BLOCKED_FROM:
+        return 0.0
+    of_block = min(nnz / max(shape[0], 1) * BLOCK_ROWS, BLOCK_ENTRIES, entries)
+    return max(of_block, entries / SORTED_SHARE if threads > 1 else 0.0)
 
 
 def _graph_bytes(work: Workload, n_entries: int, weighted: bool) -> int:
