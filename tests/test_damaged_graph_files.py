@@ -401,6 +401,35 @@ class TestParquet:
     def test_other_content_is_an_error(self, write, content):
         refused(write("t.parquet", content), "cannot be read as parquet")
 
+    @pytest.mark.parametrize(
+        ("second", "message"),
+        [
+            ({"u": ["2"], "v": [3]}, r"part-0.pq and part-1.pq have the column 'u' of type int64 and .* type string;"),
+            ({"v": [2], "u": [3]}, "the column 'u' of type int64 and the column 'v' of type int64;"),
+            ({"u": [2], "v": [3], "weight": [1.5]}, "different schemas: .* have 2 and 3 columns; write all parts with"),
+            ({"u": [None], "v": [2]}, "type null"),
+        ],
+    )
+    def test_parts_with_different_schemas_are_errors(self, tmp_path, second, message):
+        for number, columns in enumerate([{"u": [1], "v": [2]}, second]):
+            pq.write_table(pa.table(columns), tmp_path / f"part-{number}.pq")
+        refused(tmp_path, message)
+
+    def test_damaged_parts_are_named(self, tmp_path):
+        part = tmp_path / "part-1.parquet"
+        for number in range(2):
+            pq.write_table(pa.table({"u": [1], "v": [2]}), tmp_path / f"part-{number}.parquet")
+        part.write_bytes(part.read_bytes()[:-9])
+        refused(tmp_path, r"part-1.parquet: cannot be read as parquet: .*; the file is damaged")
+        content = bytearray((tmp_path / "part-0.parquet").read_bytes())
+        content[4:24] = bytes(20)  # of the first page
+        part.write_bytes(content)
+        refused(tmp_path, r"part-1.parquet: cannot be read as parquet")
+
+    def test_folders_without_parquet_files_are_errors(self, tmp_path):
+        (tmp_path / "edges.csv").touch()
+        refused(tmp_path, r"the folder has no Parquet files, whose names end in .parquet or .pq; give a file")
+
 
 class TestText:
     def test_commented_edges_are_counted(self, write):

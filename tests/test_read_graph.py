@@ -195,7 +195,7 @@ class TestEdgeLists:
         with pytest.raises(FileNotFoundError, match=r"nowhere.txt"):
             read_graph(tmp_path / "nowhere.txt")
         with pytest.raises(OSError, match=str(tmp_path)):
-            read_graph(tmp_path)
+            read_graph(tmp_path, format="edgelist")
 
     @pytest.mark.parametrize("content", [b"not gzip", gzip.compress(b"1 2\n" * 1000)[:-20]], ids=["text", "truncated"])
     def test_damaged_gzip_raises(self, tmp_path, content):
@@ -332,6 +332,18 @@ class TestTables:
             ParameterError, match=r"t.parquet: source='x' is not a column; the columns are 'src', 'dst'"
         ):
             read_graph(tmp_path / "t.parquet", source="x", target="dst")
+
+    def test_folders_of_parquet_files_are_one_table(self, tmp_path, caplog):
+        folder = tmp_path / "edges.parquet"
+        folder.mkdir()
+        for name, ends in {"b.parquet": (["a", "b"], ["b", "c"]), "a.pq": (["c"], ["d"])}.items():
+            pq.write_table(pa.table({"src": ends[0], "dst": ends[1], "weight": [2.0] * len(ends[0])}), folder / name)
+        for name in ("_metadata.parquet", ".hidden.parquet", "_SUCCESS"):  # as Spark and Dask write
+            (folder / name).touch()
+        with caplog.at_level("INFO", "boostne.io"):
+            graph = read_graph(folder)
+        assert edges(graph) == {("a", "b"): 2, ("b", "c"): 2, ("c", "d"): 2}
+        assert "a Parquet table, source 'src', target 'dst', weight 'weight'; 4 nodes, 3 edges" in caplog.text
 
     def test_parquet_keeps_large_integers(self, tmp_path):
         big = 2**53 + 1

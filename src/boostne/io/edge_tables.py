@@ -1,17 +1,19 @@
-"""Reading tables of edges from Parquet files."""
+"""Reading tables of edges from Parquet files, or from a folder of them as Spark, Dask and polars write it."""
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import IO, Any, Unpack
 
-from boostne.errors import GraphError
+from boostne.errors import FileFormatError, GraphError
 from boostne.graph import Graph
 from boostne.interop import Columns, EdgeOptions, Weight, as_graph, choose_columns
-from boostne.io.files import open_seekable
+from boostne.io.files import errors_naming, open_seekable
 from boostne.io.mistaken_tables import refuse_other_columns
 from boostne.io.reading_budget import ReadingBudget
 from boostne.io.reading_notes import ReadingNotes
 from boostne.sides import COLUMNS
 
+PARQUET_SUFFIXES = (".parquet", ".pq")
 _TEXT_OFFSETS = 16  # bytes per value of a column of text
 
 
@@ -26,24 +28,94 @@ def read_edge_table(
     notes: ReadingNotes,
     **options: Unpack[EdgeOptions],
 ) -> Graph:
-    """Read a Parquet table with one edge per row; ids keep the type of their columns."""
-    from pyarrow.parquet import ParquetFile
-
-    with open_seekable(path, budget) as stream:
-        schema = ParquetFile(stream).schema_arrow
-        if source is None and target is None:
-            refuse_other_columns(path, schema.names)
-        columns = choose_columns(schema.names, source, target, weight)
-        names = [name for name in columns if name is not None]
-        _check_types(schema, columns)
-        # Text that is stored once in the file stays so until its size is known.
-        file = ParquetFile(stream, read_dictionary=[name for name in names if _is_text(schema.field(name).type)])
-        table = _read_columns(file, names, budget, weighted=columns.weight is not None)
+    """Read a Parquet table with one edge per row, from one file or a folder; ids keep the type of their columns."""
+    if path.is_dir():
+        parts = part_files(path)
+        table, columns = _read_table(parts, parts, source, target, weight, budget)
+    else:
+        with open_seekable(path, budget) as stream:
+            table, columns = _read_table([path], [stream], source, target, weight, budget)
     weights = "no weights" if columns.weight is None else f"weight {columns.weight!r}"
     notes.assume(f"a Parquet table, source {columns.source!r}, target {columns.target!r}, {weights}")
     chosen: Weight = False if columns.weight is None else columns.weight
     ends = {"source": columns.source, "target": columns.target}
     return as_graph(table, weight=chosen, sides=COLUMNS if bipartite else None, **ends, **options)
+
+
+def part_files(folder: Path) -> list[Path]:
+    """Return the Parquet files in a folder, sorted; names that begin with ``_`` or ``.`` are not data."""
+    found = [path for path in folder.iterdir() if path.suffix.lower() in PARQUET_SUFFIXES and path.is_file()]
+    parts = sorted(path for path in found if not path.name.startswith(("_", ".")))
+    if not parts:
+        raise FileFormatError(
+            f"{folder}: the folder has no Parquet files, whose names end in {' or '.join(PARQUET_SUFFIXES)}; give a "
+            "file, or a folder with the parts of one table"
+        )
+    return parts
+
+
+def _read_table(
+    paths: Sequence[Path],
+    files: Sequence[Path | IO[bytes]],
+    source: str | None,
+    target: str | None,
+    weight: Weight,
+    budget: ReadingBudget,
+) -> tuple[Any, Columns]:
+    """Read the columns of the edges from the parts of a table; ``paths`` are their names in messages."""
+    import pyarrow as pa
+
+    schema, n_rows, n_bytes = _read_schema(paths, files)
+    if source is None and target is None:
+        refuse_other_columns(paths[0], schema.names)
+    columns = choose_columns(schema.names, source, target, weight)
+    names = [name for name in columns if name is not None]
+    _check_types(schema, columns)
+    weighted = columns.weight is not None
+    budget.check_table(n_rows, n_bytes * len(names) // len(schema.names), weighted=weighted)
+    # Text that is stored once in a file stays so until its size is known.
+    texts = [name for name in names if _is_text(schema.field(name).type)]
+    tables: list[Any] = []
+    text_bytes = 0
+    for path, file in zip(paths, files, strict=True):
+        with errors_naming(path, "parquet"):
+            for table in _row_groups(file, names, texts):
+                tables.append(table)
+                text_bytes += sum(map(_text_bytes, table.columns))
+                budget.check_table(n_rows, text_bytes, weighted=weighted)
+    return pa.concat_tables(tables), columns
+
+
+def _read_schema(paths: Sequence[Path], files: Sequence[Path | IO[bytes]]) -> tuple[Any, int, int]:
+    """Return the schema, the rows and the bytes of a table; raise FileFormatError unless all parts have one schema."""
+    from pyarrow.parquet import ParquetFile
+
+    first: Any = None
+    n_rows = n_bytes = 0
+    for path, file in zip(paths, files, strict=True):
+        with errors_naming(path, "parquet"), ParquetFile(file) as opened:
+            schema, metadata = opened.schema_arrow, opened.metadata
+            # Not the sizes of columns: PyArrow 26 aborts if the statistics of a damaged file are inconsistent.
+            n_bytes += sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+            n_rows += metadata.num_rows
+        first = schema if first is None else first
+        _check_same(first, schema, paths[0], path)
+    return first, n_rows, n_bytes
+
+
+def _check_same(first: Any, schema: Any, first_path: Path, path: Path) -> None:
+    """Raise FileFormatError if two parts of a table have other columns, or other types of them."""
+    columns, others = ([(field.name, field.type) for field in one] for one in (first, schema))
+    if columns == others:
+        return
+    differing = next((pair for pair in zip(columns, others, strict=False) if pair[0] != pair[1]), None)
+    found = f"{len(columns)} and {len(others)} columns"
+    if differing is not None:
+        found = " and ".join(f"the column {name!r} of type {kind}" for name, kind in differing)
+    raise FileFormatError(
+        f"{path.parent}: the parts of the table have different schemas: {first_path.name} and {path.name} have "
+        f"{found}; write all parts with the same columns and types, or move other tables out of the folder"
+    )
 
 
 def _check_types(schema: Any, columns: Columns) -> None:
@@ -72,21 +144,15 @@ def _is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _read_columns(file: Any, names: list[str], budget: ReadingBudget, *, weighted: bool) -> Any:
+def _row_groups(file: Path | IO[bytes], names: list[str], texts: list[str]) -> Iterator[Any]:
+    """Yield the row groups of a file, after an empty one; columns of text are dictionary-encoded."""
     import pyarrow as pa
+    from pyarrow.parquet import ParquetFile
 
-    metadata = file.metadata
-    groups = range(metadata.num_row_groups)
-    # Not the sizes of columns: PyArrow 26 aborts if the statistics of a damaged file are inconsistent.
-    n_bytes = sum(metadata.row_group(i).total_byte_size for i in groups) * len(names) // len(file.schema_arrow.names)
-    budget.check_table(metadata.num_rows, n_bytes, weighted=weighted)
-    tables = [pa.schema([file.schema_arrow.field(name) for name in names]).empty_table()]
-    text_bytes = 0
-    for i in groups:
-        tables.append(file.read_row_group(i, columns=names))
-        text_bytes += sum(map(_text_bytes, tables[-1].columns))
-        budget.check_table(metadata.num_rows, text_bytes, weighted=weighted)
-    return pa.concat_tables(tables)
+    with ParquetFile(file, read_dictionary=texts) as opened:
+        yield pa.schema([opened.schema_arrow.field(name) for name in names]).empty_table()
+        for i in range(opened.metadata.num_row_groups):
+            yield opened.read_row_group(i, columns=names)
 
 
 def _text_bytes(column: Any) -> int:

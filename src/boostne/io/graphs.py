@@ -55,7 +55,8 @@ def read_graph(
     ----------
     path
         The file; it is decompressed if its name ends in ``.gz``, ``.bz2``, ``.xz``, ``.zst`` or ``.zip`` (an archive
-        of one file). ``"-"`` is the standard input.
+        of one file). ``"-"`` is the standard input. A folder is a table whose parts are its Parquet files, all with
+        the same columns.
     format
         ``"edgelist"`` (or ``"csv"``): one edge per line, ``u v`` or ``u v weight``, or a table with named
         columns; ``"adjlist"``: ``u v1 v2 …``; ``"mtx"``, ``"mat"``, ``"npz"`` (SciPy's): adjacency matrices,
@@ -122,7 +123,7 @@ def read_graph(
     """
     path = Path(path)
     with errors_naming(path, "a compressed file"):
-        name = format or _SUFFIXES.get(format_suffix(path), "edgelist")
+        name = format or ("parquet" if path.is_dir() else _SUFFIXES.get(format_suffix(path), "edgelist"))
     check_choice("format", name, _FORMATS)
     check_choice("self_loops", self_loops, ("drop", "keep"))
     options = {
