@@ -82,6 +82,7 @@ class Level:
 
 
 InitialV = Callable[[int], NDArray[Any]]
+Start = Callable[[int], Any]  # an InitialV, or one that returns what the engine takes instead of V
 PassCallback = Callable[[int, int, float], None]
 
 
@@ -137,7 +138,7 @@ def boost(
     engine: Engine,
     settings: LevelSettings,
     levels: int,
-    initial_v: InitialV,
+    initial_v: Start,
     on_pass: PassCallback | None = None,
     finished: Iterable[Level] = (),
 ) -> Iterator[Level]:
@@ -192,7 +193,7 @@ def boost(
 
 
 def _solve(
-    engine: Engine, settings: LevelSettings, initial_v: InitialV, level: int, on_pass: PassCallback | None
+    engine: Engine, settings: LevelSettings, initial_v: Start, level: int, on_pass: PassCallback | None
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64], int]:
     """Return the balanced factors of one level, its objective and its passes; start over if the engine lost them."""
     while True:

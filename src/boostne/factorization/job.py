@@ -13,8 +13,10 @@ from scipy import sparse
 
 from boostne.budget import Workload
 from boostne.errors import EngineError, MemoryLimitError
+from boostne.factorization.boosting import are_enough
 from boostne.factorization.checkpoint import CheckpointFolder
 from boostne.factorization.engine import Engine, Recall
+from boostne.factorization.level_start import LevelStart
 from boostne.factorization.ordering import ReorderedGraph
 from boostne.matrices import ConnectivityMatrix, CSRSource, MatrixForm, MatrixSource
 from boostne.memory import MemoryBudget
@@ -60,16 +62,24 @@ class Job:
     def load(self, engine: Engine) -> MatrixForm:
         """Choose the form of X, load it into an engine, and return it."""
         form = self._stored_form() or self._plan(engine)
-        engine.load(self._stored_matrix(form) or self._source(form), self.progress)
+        engine.load(self._stored_matrix(form) or self.source(form), self.progress)
         self.matrix.check_norm(engine.nnz, engine.norm2, self.reordered.graph, self.work.dtype)
         if self.checkpoint is not None:
             self.checkpoint.save_form(form)
         return form
 
+    def start(self, form: MatrixForm) -> LevelStart:
+        """Return how levels start: from communities if X is pruned and there are enough of them, else randomly."""
+        communities, width = self.reordered.column_communities, self.work.components
+        if form.name != "push" or communities is None or not are_enough(communities, width):
+            communities = None
+        order = self.reordered.columns.order
+        return LevelStart(self.seed, self.work.shape[1], width, self.work.dtype, order, communities)
+
     def build(self) -> tuple[MatrixForm, sparse.csr_array, NDArray[np.float64] | None]:
         """Build X in host memory; returns its form, X, and the walk mass that each row dropped, if any."""
         form = self._host_form()
-        return form, *self._source(form).build(self.progress)
+        return form, *self.source(form).build(self.progress)
 
     def _stored_form(self) -> MatrixForm | None:
         return None if self.checkpoint is None else self.checkpoint.form()
@@ -85,7 +95,8 @@ class Job:
     def _host_form(self) -> MatrixForm:
         return self.matrix.plan(self.reordered.graph, self.work, MemoryBudget.within(self.memory_limit))
 
-    def _source(self, form: MatrixForm) -> MatrixSource:
+    def source(self, form: MatrixForm) -> MatrixSource:
+        """Return the rows of X."""
         self.progress(Progress("connectivity", 0.0))
         source = self.matrix.source(
             self.reordered.graph, form, dtype=self.work.dtype, seed=self.seed, threads=self.work.threads

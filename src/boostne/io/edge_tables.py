@@ -7,6 +7,7 @@ from typing import IO, Any, Unpack
 from boostne.errors import FileFormatError, GraphError
 from boostne.graph import Graph
 from boostne.interop import Columns, EdgeOptions, Weight, as_graph, choose_columns
+from boostne.io.compression import format_suffix
 from boostne.io.files import errors_naming, open_seekable
 from boostne.io.mistaken_tables import refuse_other_columns
 from boostne.io.reading_budget import ReadingBudget
@@ -40,6 +41,11 @@ def read_edge_table(
     chosen: Weight = False if columns.weight is None else columns.weight
     ends = {"source": columns.source, "target": columns.target}
     return as_graph(table, weight=chosen, sides=COLUMNS if bipartite else None, **ends, **options)
+
+
+def is_parquet(path: Path) -> bool:
+    """Return whether a path is a folder, or has the suffix of a Parquet file."""
+    return path.is_dir() or format_suffix(path) in PARQUET_SUFFIXES
 
 
 def part_files(folder: Path) -> list[Path]:

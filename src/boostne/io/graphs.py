@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from boostne.graph import Duplicates, Graph, SelfLoops
 from boostne.io.compression import format_suffix
-from boostne.io.edge_tables import read_edge_table
+from boostne.io.edge_tables import PARQUET_SUFFIXES, read_edge_table
 from boostne.io.edgelist import Column, read_adjlist, read_edgelist
 from boostne.io.files import FileFormat, errors_naming
 from boostne.io.graphml import read_gml, read_graphml
@@ -29,7 +29,7 @@ _FORMATS: dict[str, FileFormat[Graph]] = {
     "gml": FileFormat(read_gml, ("weight",)),
     "json": FileFormat(read_json, ("weight",)),
 }
-_SUFFIXES = {".pq": "parquet"} | {f".{name}": name for name in _FORMATS}
+_SUFFIXES = dict.fromkeys(PARQUET_SUFFIXES, "parquet") | {f".{name}": name for name in _FORMATS}
 
 
 def read_graph(

@@ -1,6 +1,9 @@
 """What a reader assumed about a file, in one line."""
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,10 +48,27 @@ class ReadingNotes:
 
     def publish(self) -> None:
         """Issue an InputWarning if there is a doubt, and a log record otherwise; call it from the public function."""
-        if self.doubts:
+        collected = _collected.get()
+        if collected is not None:
+            collected.append(self)
+        elif self.doubts:
             warn_caller(self.line(), InputWarning)
         else:
             _logger.info("%s", self.line())
+
+
+_collected: ContextVar[list[ReadingNotes] | None] = ContextVar("collected", default=None)
+
+
+@contextmanager
+def notes_collected() -> Iterator[list[ReadingNotes]]:
+    """Collect the notes of readers instead of publishing them, so that another process can do that."""
+    notes: list[ReadingNotes] = []
+    token = _collected.set(notes)
+    try:
+        yield notes
+    finally:
+        _collected.reset(token)
 
 
 def count_of(n: int, noun: str) -> str:

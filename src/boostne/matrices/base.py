@@ -4,7 +4,7 @@ import hashlib
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,18 @@ class RowSample:
         n_sampled, n_columns = self.rows.shape
         density = min(self.growth * self.rows.nnz / (n_sampled * n_columns), 1.0)
         return int(density * ((self.n_rows or n_columns) * n_columns))
+
+
+class GraphSize(Protocol):
+    """The size of a graph, which may be elsewhere."""
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges."""
 
 
 class ConnectivityMatrix(BaseEstimator, ABC):  # type: ignore[misc]
@@ -136,7 +148,7 @@ class ConnectivityMatrix(BaseEstimator, ABC):  # type: ignore[misc]
     def _source(self, graph: Graph, form: MatrixForm, dtype: Any, seed: int, threads: int) -> MatrixSource:
         """Return the rows of all nodes; see :meth:`source`."""
 
-    def check_norm(self, n_entries: int, norm2: float, graph: Graph, dtype: Any) -> None:
+    def check_norm(self, n_entries: int, norm2: float, graph: GraphSize, dtype: Any) -> None:
         """Raise GraphError if X is zero, up to rounding, or its squared norm is out of the range of factorizations."""
         norm, largest = float(np.sqrt(norm2)), MAX_NORM[np.dtype(dtype).itemsize]
         noise = ROUNDING * np.finfo(dtype).eps * np.sqrt(graph.n_nodes * n_entries) if self.logarithmic else 0.0

@@ -150,11 +150,12 @@ class NodeEmbedder(BaseEstimator, ABC):  # type: ignore[misc]
     def _check_graph(self, X: Any) -> Graph:
         """Convert and check a graph, and warn of isolated nodes."""
         graph = self._as_graph(X)
-        if len(graph.isolated):
-            warn_caller(
-                f"{len(graph.isolated)} of {graph.n_nodes} nodes have no edges; their vectors are zero", InputWarning
-            )
+        self._warn_of_isolated(len(graph.isolated), graph.n_nodes)
         return graph
+
+    def _warn_of_isolated(self, n_isolated: int, n_nodes: int) -> None:
+        if n_isolated:
+            warn_caller(f"{n_isolated} of {n_nodes} nodes have no edges; their vectors are zero", InputWarning)
 
     def _as_graph(self, X: Any) -> Graph:
         """Convert a graph; raise an error if this method cannot embed it."""

@@ -9,23 +9,22 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from boostne.embedding import Embedding
-from boostne.errors import GraphError, ParameterError
+from boostne.errors import ParameterError
 from boostne.factorization.checkpoint import Checkpoint
 from boostne.factorization.job import ENGINES
 from boostne.graph import Graph
-from boostne.io.parts import parts_folder
 from boostne.matrices import ConnectivityMatrix, DeepWalkMatrix
 from boostne.models import bipartite
 from boostne.models.base import Capabilities
 from boostne.models.fitted_graph import FittedGraph
 from boostne.models.folding import PROPAGATION_STEPS
 from boostne.models.inductive import InductiveEmbedder
-from boostne.progress import Progress, ProgressCallback, ProgressOption, reporting
+from boostne.models.parts_base import PartsEmbedder
+from boostne.progress import Progress, ProgressCallback
 from boostne.propagation import check_weight, propagate_directed, propagate_in_place
-from boostne.validation import check_number, seed_from
+from boostne.validation import check_number
 from boostne.vector_lengths import rescale_in_place, scale_in_place
 
-LOCAL_ENGINES = ("local", "cuda", "auto")
 # What "auto" stands for: the length of the vectors, and the weight of the neighbors by the form of X.
 VECTOR_LENGTH = 2.5
 NEIGHBOR_WEIGHTS = {"exact": 0.6, "spectral": 0.6, "push": 0.9}
@@ -34,7 +33,7 @@ DIRECTED_NEIGHBOR_WEIGHT = 0.8
 PAPER_MATRIX = DeepWalkMatrix(window=10, negative=1.0, approximation="spectral", eigenpairs=256)
 
 
-class BoostNE(InductiveEmbedder):
+class BoostNE(InductiveEmbedder, PartsEmbedder):
     """Multi-level network embedding with boosted low-rank matrix approximation.
 
     ``BoostNE(64, levels=4).fit(graph).embedding_`` has a vector of 64 numbers for each node: four levels of 16, from
@@ -136,6 +135,9 @@ class BoostNE(InductiveEmbedder):
         For "push": as given or chosen.
     dropped_mass_ : ndarray of shape (n,), or None
         For "push": the share of each node's walks that was pruned, from 0 to 1; None on a cluster.
+    graph_facts_ : GraphFacts
+        Only after :meth:`fit_to_parts` with a path: ``n_nodes``, ``n_edges``, ``n_isolated``, ``weighted`` and
+        ``first_node``, an id, of the graph that the workers read.
 
     Notes
     -----
@@ -213,60 +215,6 @@ class BoostNE(InductiveEmbedder):
         """
         return cls(**{"connectivity": clone(PAPER_MATRIX), "propagation": 0.0, "vector_length": 0.0, **parameters})
 
-    def fit_to_parts(self, X: Any, folder: str | Path, *, progress: ProgressOption = False) -> list[Path]:
-        """Embed on a cluster whose workers write the vectors: for embeddings too large for this machine.
-
-        Each worker writes the vectors of its rows as a Parquet file, ``part-00000.parquet`` and so on;
-        :func:`boostne.read_embedding` reads the folder, as do pandas, Dask and Spark. Afterwards the model has its
-        attributes except ``embedding_``, ``levels_`` and ``context_``. Vectors are neither propagated nor rescaled: no
-        machine has all of them.
-
-        Parameters
-        ----------
-        X : Graph, matrix, networkx graph, edge table or list of pairs
-            As for :meth:`fit`.
-        folder : str or Path
-            New or empty, and shared by all workers under this name, for instance on a network drive. Until the end
-            it also holds the factors of the finished levels, about twice the size of the vectors.
-        progress : callable or bool, default False
-            As for :meth:`fit`.
-
-        Returns
-        -------
-        list of Path
-            The files. The order of the rows is arbitrary; each has the id of its node.
-        """
-        given = {name: getattr(self, name) for name in ("engine", "checkpoint", "propagation", "vector_length")}
-        refined = self.propagation not in ("auto", 0) or self.vector_length not in ("auto", 0)
-        if self._is_local() or self.checkpoint is not None or refined:
-            raise ParameterError(
-                "parts are written by the workers of a Dask cluster, without a checkpoint, propagation or a length of "
-                f"the vectors; got {', '.join(f'{name}={value!r}' for name, value in given.items())}"
-            )
-        from boostne.factorization.dask.engine import DaskEngine
-        from boostne.factorization.dask.factor_store import FileFactorStore
-
-        graph = self._check_graph(X)
-        if graph.directed or graph.sides is not None:
-            raise GraphError(
-                "the workers write one vector per node, and a directed or bipartite graph has vectors of sources and "
-                "of targets: use fit(), or call to_undirected() or with_sides(None) on the graph"
-            )
-        matrix = self._check_parameters(graph)
-        with reporting(progress) as report:
-            reordered = self._reorder(graph, matrix, report)
-            job = self._job(reordered, matrix, seed_from(self.random_state), progress=report)
-            with (
-                parts_folder(folder) as (parts, levels),
-                DaskEngine(self.engine, job.work.components, FileFactorStore(levels), self.threads) as engine,
-            ):
-                self._store_start(engine, matrix, job.load(engine))
-                for level in self._boost(engine, job):
-                    self._store_history(level)
-                self.settings_ |= {"propagation": 0.0, "vector_length": 0.0}
-                report(Progress("writing", 0.0, "on the workers"))
-                return engine.write_parts(parts, reordered.graph.nodes, self.levels)
-
     def plot_levels(self, *, ax: Any = None) -> Any:
         """Draw the norm of the residual after each level, relative to that of X.
 
@@ -333,13 +281,13 @@ class BoostNE(InductiveEmbedder):
         self.target_scales_ = [scale_in_place(one, length) if length else 1.0 for one in (vectors, targets)]
         return Embedding(sources_at, vectors, levels, targets=Embedding(targets_at, targets, levels))
 
-    def _check_parameters(self, graph: Graph) -> ConnectivityMatrix:
+    def _check_settings(self) -> ConnectivityMatrix:
         self._check_engine()
         if self.propagation != "auto":
             check_weight("propagation", self.propagation)
         if self.vector_length != "auto":
             check_number("vector_length", self.vector_length, 0)
-        return super()._check_parameters(graph)
+        return super()._check_settings()
 
     def _check_engine(self) -> None:
         if isinstance(self.engine, str) and not (
@@ -355,6 +303,3 @@ class BoostNE(InductiveEmbedder):
                 "memory_limit and Checkpoint(keep_matrix=True) are for X on this machine; on a Dask cluster it is "
                 "on the workers, whose own memory limits apply"
             )
-
-    def _is_local(self) -> bool:
-        return isinstance(self.engine, str) and self.engine in LOCAL_ENGINES

@@ -12,16 +12,7 @@ from scipy import sparse
 from boostne.address_space import affordable_threads
 from boostne.budget import ON_DISK_BYTES, ON_DISK_COPIES, Estimate, Workload, share_done
 from boostne.errors import ParameterError
-from boostne.factorization.boosting import (
-    InitialV,
-    Level,
-    LevelSettings,
-    PassCallback,
-    are_enough,
-    boost,
-    community_start,
-    random_start,
-)
+from boostne.factorization.boosting import InitialV, Level, LevelSettings, PassCallback, Start, boost
 from boostne.factorization.checkpoint import Checkpoint, CheckpointFolder
 from boostne.factorization.engine import Engine
 from boostne.factorization.estimate import estimate
@@ -110,7 +101,8 @@ class FactorizationEmbedder(NodeEmbedder):
             finished: Iterable[Level] = ()
             if checkpoint is not None:
                 finished = checkpoint.levels(self.levels, (n_rows, job.work.components), self.dtype, n_columns)
-            for level in self._boost(engine, job, finished):  # boost, and store each level
+            initial_v = self._initial_v(job, form)
+            for level in self._boost(engine, initial_v, progress, finished):  # boost, and store each level
                 number = len(self.n_iter_) + 1
                 if checkpoint is not None and number > checkpoint.n_levels:
                     checkpoint.save_level(number, level)
@@ -122,20 +114,17 @@ class FactorizationEmbedder(NodeEmbedder):
         self.levels_ = np.split(vectors, self.levels, axis=1)
         return vectors, np.full(self.levels, job.work.components)
 
-    def _boost(self, engine: Engine, job: Job, finished: Iterable[Level] = ()) -> Iterator[Level]:
-        job.progress(Progress("levels", 0.0))
-        n, width = engine.shape[1], job.work.components
-        settings = LevelSettings(width, self.tol, self.max_iter)
-        draw = self._start or self._initial_v(job, engine)
-        # Drawn in the order of the original nodes, so that reordering does not change the result.
-        initial_v = lambda level: draw(level)[job.reordered.columns.order]  # noqa: E731
-        return boost(engine, settings, self.levels, initial_v, self._on_pass(n, job.progress), finished)
+    def _boost(
+        self, engine: Engine, initial_v: Start, progress: ProgressCallback, finished: Iterable[Level] = ()
+    ) -> Iterator[Level]:
+        progress(Progress("levels", 0.0))
+        settings = LevelSettings(self.dimensions // self.levels, self.tol, self.max_iter)
+        on_pass = self._on_pass(engine.shape[1], progress)
+        return boost(engine, settings, self.levels, initial_v, on_pass, finished)
 
-    def _initial_v(self, job: Job, engine: Engine) -> InitialV:
-        communities, width = job.reordered.column_communities, job.work.components
-        if communities is not None and self.approximation_ == "push" and are_enough(communities, width):
-            return community_start(job.seed, communities, width, engine.dtype)
-        return random_start(job.seed, engine.shape[1], width, engine.dtype)
+    def _initial_v(self, job: Job, form: MatrixForm) -> InitialV:
+        start = self._start
+        return job.start(form) if start is None else lambda level: start(level)[job.reordered.columns.order]
 
     def _store_start(
         self, engine: Engine, matrix: ConnectivityMatrix, form: MatrixForm, reordered: ReorderedGraph | None = None
@@ -180,6 +169,13 @@ class FactorizationEmbedder(NodeEmbedder):
 
     def _check_parameters(self, graph: Graph) -> ConnectivityMatrix:
         """Raise ParameterError if a parameter is out of range; else return the connectivity matrix."""
+        matrix = self._check_settings()
+        matrix.check_graph(graph)
+        self._check_width(graph)
+        return matrix.for_graph(graph)
+
+    def _check_settings(self) -> ConnectivityMatrix:
+        """Check what does not depend on the graph; see :meth:`_check_parameters`."""
         self._check_common_parameters()
         for name in ("levels", "max_iter"):
             check_integer(name, getattr(self, name), 1)
@@ -187,16 +183,14 @@ class FactorizationEmbedder(NodeEmbedder):
         MemoryBudget.within(self.memory_limit)
         matrix = as_connectivity(self.connectivity, self.window)
         matrix.check()
-        matrix.check_graph(graph)
-        self._check_width(graph)
-        return matrix.for_graph(graph)
-
-    def _check_width(self, graph: Graph) -> None:
         if self.dimensions % self.levels:
             raise ParameterError(
                 "dimensions must be a multiple of levels, so that all levels have the same width; got "
                 f"dimensions={self.dimensions} and levels={self.levels}"
             )
+        return matrix
+
+    def _check_width(self, graph: Graph) -> None:
         width = self.dimensions // self.levels
         n_nodes, of = min(self._workload(graph).shape), "graph" if graph.sides is None else "smaller side"
         if n_nodes < width:

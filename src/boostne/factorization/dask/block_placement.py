@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from boostne.budget import worker_block_bytes
 from boostne.factorization.dask import worker_block, worker_rpc
 from boostne.factorization.dask.cluster import Cluster, Worker, WorkerLostError
+from boostne.factorization.dask.cluster_graph import ClusterGraph
 from boostne.factorization.dask.exchange import BlockLostError, Site
 from boostne.factorization.dask.partition import block_ranges, estimated_counts, even_cuts, sampled_ranges
 from boostne.factorization.dask.worker_block import BlockRange, BlockState
@@ -39,7 +40,7 @@ class BlockPlacement:
     Parameters
     ----------
     cluster : Cluster
-    source : MatrixSource
+    source : MatrixSource or ClusterGraph
         Rows of X.
     components : int
         Width of a level, for the memory estimate.
@@ -51,7 +52,9 @@ class BlockPlacement:
     placed : list of PlacedBlock
     """
 
-    def __init__(self, cluster: Cluster, source: MatrixSource, components: int, threads: int | None) -> None:
+    def __init__(
+        self, cluster: Cluster, source: MatrixSource | ClusterGraph, components: int, threads: int | None
+    ) -> None:
         self._cluster = cluster
         self._source = source
         self._components = components
@@ -107,7 +110,7 @@ class BlockPlacement:
         self._cluster.place_for(0, {})
         workers = sorted(self._cluster.workers().values(), key=lambda worker: worker.address)
         used = {worker.address for worker in workers}
-        shared = self._cluster.broadcast(self._source)
+        shared = self._broadcast_source()
         estimate = self._estimate_counts(workers, shared)
         self._check_memory(workers, int(estimate.sum()))
         drafted = even_cuts(estimate, len(workers))
@@ -128,6 +131,10 @@ class BlockPlacement:
             block = self.submit(worker, worker_rpc.host_block, shared, place, threads, draft, missing)
             self.placed.append(PlacedBlock(place, worker, block))
         self._states()
+
+    def _broadcast_source(self) -> "Future[Any]":
+        source = self._source
+        return self._cluster.broadcast(source.source() if isinstance(source, ClusterGraph) else source)
 
     def _estimate_counts(self, workers: Sequence[Worker], shared: Any) -> NDArray[np.float64]:
         """Estimate the entries of each row of X from some of them."""
@@ -169,7 +176,7 @@ class BlockPlacement:
         for placed in lost:
             placed.worker = self._cluster.place_for(self._block_bytes, n_blocks)
             n_blocks[placed.worker.address] += 1
-        shared = self._cluster.broadcast(self._source)
+        shared = self._broadcast_source()
         for placed in lost:
             threads = self._threads_of(placed.worker)
             placed.block = self.submit(placed.worker, worker_rpc.host_block, shared, placed.place, threads)

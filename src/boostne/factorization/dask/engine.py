@@ -21,14 +21,15 @@ from boostne.budget import Workload
 from boostne.factorization.dask import level_calls, worker_block
 from boostne.factorization.dask.block_placement import LOSSES, BlockPlacement
 from boostne.factorization.dask.cluster import Cluster
+from boostne.factorization.dask.cluster_graph import ClusterGraph
 from boostne.factorization.dask.exchange import ContextSlices
 from boostne.factorization.dask.factor_store import ClientFactorStore, FactorStore, FileFactorStore
 from boostne.factorization.dask.worker_block import BlockState, TaskStamp, Transition
+from boostne.factorization.dask.worker_graph import GraphFile, MakeJob, MappedStart, form_within, node_ids
 from boostne.factorization.engine import Engine, LevelLost, PassResult
 from boostne.graph import Graph
 from boostne.io.parts import part_path
 from boostne.matrices import ConnectivityMatrix, MatrixForm, MatrixSource
-from boostne.memory import MemoryBudget
 from boostne.progress import Progress, ProgressCallback, silent
 
 
@@ -61,12 +62,13 @@ class DaskEngine(Engine):
 
     def plan(self, matrix: ConnectivityMatrix, graph: Graph, work: Workload, memory_limit: Any = None) -> MatrixForm:
         """Use the memory of all workers together; see :meth:`Engine.plan`. :meth:`load` checks each worker."""
-        workers = self._cluster.workers()
-        free = self._cluster.free_memory(workers.values())
-        total = max(sum(free.values()), 0) if len(free) == len(workers) else None
-        return matrix.requested_form or matrix.plan(graph, work, MemoryBudget(total, 0, None))
+        return form_within(self._free_memory(), matrix, graph, work)
 
-    def load(self, source: MatrixSource, progress: ProgressCallback = silent) -> None:
+    def read_graph(self, file: GraphFile, make_job: MakeJob) -> ClusterGraph:
+        """Have the workers read a graph, which :meth:`load` takes instead of a source; see :class:`ClusterGraph`."""
+        return ClusterGraph(self._cluster, file, make_job, self._free_memory(), self._threads)
+
+    def load(self, source: MatrixSource | ClusterGraph, progress: ProgressCallback = silent) -> None:
         progress(Progress("connectivity", 0.0, "on the workers"))
         self.shape, self.dtype = source.shape, source.dtype
         self._level = 0
@@ -79,12 +81,15 @@ class DaskEngine(Engine):
         gc.collect()  # tracebacks of timeouts inside Dask hold futures in reference cycles
         self._cluster.close()
 
-    def start_level(self, V: NDArray[Any]) -> None:
+    def start_level(self, V: NDArray[Any] | MappedStart) -> None:
+        """Start a level from this V, or from the V that the workers draw; see :meth:`Engine.start_level`."""
         self._attempt += 1
         self._transition = "none"
         sites = self._placement.sites
-        slices = ContextSlices.divide(len(V), len(sites))
-        self._gram_v: NDArray[np.float64] = self._call(level_calls.start_level, self._stamp(), V, sites, slices)
+        slices = ContextSlices.divide(self.shape[1], len(sites))
+        self._gram_v: NDArray[np.float64] = self._call(
+            level_calls.start_level, self._stamp(), V, sites, slices, self._components
+        )
 
     def step(self, inner_sweeps: int) -> PassResult:
         result: PassResult = self._call(level_calls.run_pass, self._stamp(), inner_sweeps)
@@ -136,15 +141,15 @@ class DaskEngine(Engine):
         self._restore()
         self._store.release()
 
-    def write_parts(self, folder: Path, nodes: NDArray[Any], levels: int) -> list[Path]:
+    def write_parts(self, folder: Path, nodes: NDArray[Any] | ClusterGraph, levels: int) -> list[Path]:
         """Have each worker write the vectors of its rows as a Parquet file, from the files of all levels.
 
         Parameters
         ----------
         folder : Path
             Shared by all machines.
-        nodes : ndarray
-            Node ids of the rows.
+        nodes : ndarray or ClusterGraph
+            Node ids of the rows, or the graph that has them.
         levels : int
             k.
         """
@@ -156,16 +161,27 @@ class DaskEngine(Engine):
             except LOSSES:
                 self._restore()
 
-    def _write_parts(self, store: FileFactorStore, folder: Path, nodes: NDArray[Any], widths: list[int]) -> list[Path]:
+    def _write_parts(
+        self, store: FileFactorStore, folder: Path, nodes: NDArray[Any] | ClusterGraph, widths: list[int]
+    ) -> list[Path]:
         paths, tasks = [], []
         for i, placed in enumerate(self._placement.placed):
             rows = placed.place.rows
             paths.append(part_path(folder, i))
-            ids = self._placement.send(nodes[rows.start : rows.stop], {placed.worker.address})
+            if isinstance(nodes, ClusterGraph):
+                ids = self._placement.submit(placed.worker, node_ids, nodes.files(), rows)
+            else:
+                ids = self._placement.send(nodes[rows.start : rows.stop], {placed.worker.address})
             arguments = (store.files, ids, rows.start, widths, self.dtype.name, str(paths[-1].resolve()))
             tasks.append(self._placement.submit(placed.worker, worker_block.write_part, *arguments))
         self._placement.results(tasks)
         return paths
+
+    def _free_memory(self) -> int | None:
+        """Return the bytes that all workers together may allocate, or None if one of them has no limit."""
+        workers = self._cluster.workers()
+        free = self._cluster.free_memory(workers.values())
+        return max(sum(free.values()), 0) if len(free) == len(workers) else None
 
     def _call(self, function: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any) -> Any:
         """Call the first worker about all blocks; see :meth:`BlockPlacement.call`."""

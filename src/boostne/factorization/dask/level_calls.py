@@ -16,6 +16,7 @@ from boostne.factorization.dask.exchange import (
     messages,
 )
 from boostne.factorization.dask.worker_block import BlockState, TaskStamp
+from boostne.factorization.dask.worker_graph import MappedStart
 from boostne.factorization.dask.worker_rpc import GroupTask, WorkerGroup
 from boostne.factorization.engine import PassResult
 from boostne.kernels.tree_reduction import sequential_sum
@@ -24,13 +25,20 @@ Grams = NDArray[np.float64]
 
 
 async def start_level(
-    group: WorkerGroup, stamp: TaskStamp, V: NDArray[Any], sites: list[Site], slices: ContextSlices
+    group: WorkerGroup,
+    stamp: TaskStamp,
+    V: NDArray[Any] | MappedStart,
+    sites: list[Site],
+    slices: ContextSlices,
+    components: int,
 ) -> Grams:
-    """Start a level from this V, of which each block fetches its slice from here; returns its Gram matrix."""
+    """Start a level from V, of which each block fetches its slice from here or draws it; returns its Gram matrix."""
+    if isinstance(V, MappedStart):
+        return await _gram(group, GroupTask(_start, (stamp, sites, slices, components, V)))
     block = group.block
     block.initial_v = stamp.attempt, V
     try:
-        return await _gram(group, GroupTask(_start, (stamp, sites, slices, V.shape[1])))
+        return await _gram(group, GroupTask(_start, (stamp, sites, slices, components)))
     finally:
         block.initial_v = None
 
@@ -68,12 +76,20 @@ async def _gram(group: WorkerGroup, task: GroupTask) -> Grams:
 
 
 async def _start(
-    group: WorkerGroup, stamp: TaskStamp, sites: list[Site], slices: ContextSlices, components: int
+    group: WorkerGroup,
+    stamp: TaskStamp,
+    sites: list[Site],
+    slices: ContextSlices,
+    components: int,
+    start: MappedStart | None = None,
 ) -> list[Grams]:
     block, exchange = group.block, Exchange(sites, sites.index(group.site), slices)
     V = await group.in_thread(block.start, stamp, exchange, components)
-    for rows in messages(exchange.rows, V.shape[1] * V.itemsize):
-        V[rows.start : rows.stop, :components] = await group.ask(sites[0], _initial_rows, stamp, rows)
+    if start is not None:
+        V[exchange.rows.start : exchange.rows.stop, :components] = await group.in_thread(start.rows, exchange.rows)
+    else:
+        for rows in messages(exchange.rows, V.shape[1] * V.itemsize):
+            V[rows.start : rows.stop, :components] = await group.ask(sites[0], _initial_rows, stamp, rows)
     context = await group.in_thread(block.start_context, stamp, components)
     return [context.grams]
 
