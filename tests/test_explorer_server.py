@@ -180,10 +180,13 @@ def folder(tmp_path, data, monkeypatch):
     return tmp_path
 
 
-def test_command_writes_a_page(folder, capsys):
+def test_command_writes_a_page(folder, capsys, monkeypatch):
+    read = []
+    monkeypatch.setattr("boostne.datasets.load_dataset", lambda name: read.append(name) or load_dataset(name))
     assert run(["explore", "karate.npz", "--labels", "karate", "--graph", "karate", "-o", "map.html"]) == 0
     assert "written  map.html, 0." in capsys.readouterr().out
     text = (folder / "map.html").read_text()
+    assert read == ["karate"]  # once, for labels and graph
     assert "<h1>karate.npz</h1>" in text
     assert 'id="data-edge_offsets"' in text
     assert 'id="data-label_counts"' in text

@@ -104,11 +104,14 @@ def _load(
     for option in options:
         if option.name in typed:
             raise click.UsageError(f"{option.flag} applies to files, but {name!r} is a data set.")
-    if session_of(ctx).screen.quiet:
+    session = session_of(ctx)
+    if session.screen.quiet:
         import pooch
 
         pooch.get_logger().setLevel("WARNING")  # hides its notes on downloads
-    return part(load_dataset(name))
+    if name not in session.datasets:
+        session.datasets[name] = load_dataset(name)
+    return part(session.datasets[name])
 
 
 def _suggestion(name: str, known: list[str]) -> str:

@@ -1,11 +1,15 @@
 """State of one run, shared by the program and its commands."""
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import click
 
 from boostne.cli.screen import Screen
 from boostne.cli.wording import Wording
+
+if TYPE_CHECKING:
+    from boostne.datasets import Dataset
 
 
 @dataclass
@@ -22,12 +26,15 @@ class Session:
         How messages of the library are printed.
     saved : str
         What is left if the program is interrupted now, for its message.
+    datasets : dict
+        Data sets that were read, by name: commands take the graph and the labels of one.
     """
 
     debug: bool = False
     screen: Screen = field(default_factory=Screen)
     wording: Wording = field(default_factory=Wording)
     saved: str = ""
+    datasets: "dict[str, Dataset]" = field(default_factory=dict)
 
 
 def session_of(ctx: click.Context) -> Session:
