@@ -196,6 +196,21 @@ def symmetrize(matrix: sparse.csr_array) -> sparse.csr_array | None:
     return sparse.csr_array((mean, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
+def permuted_csr(A: sparse.csr_array, order: NDArray[np.int64], *, equal_values: bool) -> sparse.csr_array:
+    """Return ``A[order][:, order]`` for a permutation; values that are all equal are shared with A."""
+    # Equal values need not move, and the arrays of large graphs are large.
+    moving = sparse.csr_array((np.ones(A.nnz, np.bool_), A.indices, A.indptr), shape=A.shape) if equal_values else A
+    rows = moving[order]
+    position = np.empty(len(order), dtype=rows.indices.dtype)
+    position[order] = np.arange(len(order))
+    permuted = sparse.csr_array((rows.data, position[rows.indices], rows.indptr), shape=rows.shape)
+    del rows  # its indices are as large as those of the result
+    permuted.sort_indices()
+    if equal_values:
+        permuted.data = A.data
+    return permuted
+
+
 def find_asymmetry(matrix: sparse.csr_array) -> tuple[int, int]:
     """Return the first position at which a matrix differs from its transpose by more than rounding."""
     transpose = matrix.T.tocsr()

@@ -17,6 +17,7 @@ from boostne.edges import (
     edges_to_csr,
     entry_position,
     merge_edges,
+    permuted_csr,
     symmetrize,
     weight_unit,
 )
@@ -333,18 +334,7 @@ class Graph:
         >>> graph.permuted(np.array([2, 0, 1])).nodes
         array(['c', 'a', 'b'], dtype='<U1')
         """
-        A, weighted = self.adjacency, self.weighted
-        # Weights that are all 1 need not move, and the arrays of large graphs are large.
-        moving = A if weighted else sparse.csr_array((np.ones(A.nnz, np.bool_), A.indices, A.indptr), shape=A.shape)
-        rows = moving[order]
-        position = np.empty(self.n_nodes, dtype=rows.indices.dtype)
-        position[order] = np.arange(self.n_nodes)
-        adjacency = sparse.csr_array((rows.data, position[rows.indices], rows.indptr), shape=rows.shape)
-        del rows  # its indices are as large as those of the result
-        adjacency.sort_indices()
-        if not weighted:
-            adjacency.data = A.data
-        return self._derived(adjacency, order)
+        return self._derived(permuted_csr(self.adjacency, order, equal_values=not self.weighted), order)
 
     def rescaled(self) -> tuple["Graph", float]:
         """Return the graph with its weights divided by a unit close to their mean, and the unit.
