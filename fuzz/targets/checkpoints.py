@@ -110,7 +110,7 @@ def _damaged_arrays(rng: Random, data: bytes) -> bytes:
         members = {name: archive.read(name) for name in archive.namelist()}
         name = rng.choice(sorted(members))
         array = np.load(io.BytesIO(members[name]))
-    except (OSError, ValueError, IndexError, NotImplementedError, zipfile.BadZipFile):  # it was damaged before
+    except Exception:  # it was damaged before, in a way that zipfile or NumPy report as they like
         return mutate(rng, data)
     if array.dtype.kind not in "iuf":
         array = np.array(rng.choice(("", "x", "0" * 64)))
