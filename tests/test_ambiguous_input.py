@@ -107,6 +107,7 @@ REFUSED_EMBEDDINGS = {
 # As above, with the nodes, or the labels of each node, and words of the line that says how the file was read.
 NOTED_GRAPHS = {
     "a header above text ids": ("g.csv", "user,friend\nann,bob\ncarl,dora\n", {}, ["ann", "bob", "carl", "dora"], "separated by commas, header in line 1; source 'user', target 'friend', no weights; 4 nodes, 2 edges"),
+    "labels": ("g.csv", "1,red\n2,blue\n3,red\n", {}, ["1", "2", "3", "blue", "red"], "numbers in one column and text in the other are read as nodes"),
     "self-loops": ("g.txt", "1 1\n1 2\n2 2\n", {}, [1, 2], "dropped 2 self-loops; self_loops='keep' keeps them"),
     "commented edges": ("g.csv", "1,2\n#2,3\n", {}, [1, 2], "1 comment looks like an edge, such as '#2,3'; comments='' reads all lines"),
     "repeated edges": ("g.txt", "1 2 5\n2 1 7\n", {}, [1, 2], "1 repeated edge, kept once, with the largest weight"),
@@ -146,7 +147,7 @@ NOTED = {
     "labels": (read_labels, NOTED_LABELS),
     "embedding": (read_embedding, NOTED_EMBEDDINGS),
 }
-DOUBTFUL = {"self-loops", "edges", "commented edges", "a first line like no other"}
+DOUBTFUL = {"self-loops", "labels", "edges", "commented edges", "a first line like no other"}
 
 
 def write(folder, name, content):

@@ -15,7 +15,8 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("manners")
     rows = "".join(f"{i},n{i},{'a' if i < 17 else 'b'}\n" for i in range(34))
     (folder / "labels.csv").write_text(f"id,name,label\n{rows}")
-    assert run(["embed", "karate", "-o", str(folder / "k.npz"), *SMALL, "-q"]) == 0
+    model = ["--model", str(folder / "model.npz")]
+    assert run(["embed", "karate", "-o", str(folder / "k.npz"), *model, *SMALL, "-q"]) == 0
     return folder
 
 
@@ -78,9 +79,11 @@ def test_help_of_embed_begins_with_the_common_options(inside):
 
 
 def test_embed_ends_with_what_to_do_next(inside):
-    out, error = inside("embed", "karate", "-o", "x.npz", *SMALL)
-    commands = [line.split("  ")[1] for line in out.split("next\n")[1].splitlines()]
-    assert commands == ["boostne similar x.npz 0", "boostne explore x.npz", "boostne evaluate x.npz LABELS"]
+    out, error = inside("embed", "karate", "-o", "my x.npz", *SMALL)
+    assert out.splitlines()[-1].split(maxsplit=1) == [
+        "next",
+        "boostne similar 'my x.npz' 0, boostne explore 'my x.npz', boostne evaluate 'my x.npz' LABELS",
+    ]
     assert "setting: connectivity deepwalk, " in error
     assert "relative residual 0." in error
 
@@ -114,6 +117,7 @@ def test_links_and_clusters(inside):
         ),
         (["evaluate", "karate", "topics.txt"], "'boostne embed karate -o karate.npz' writes one"),
         (["plot", "k.npz", "--labels", "teams.csv"], "pass --label team, or --multilabel if all columns are labels"),
+        (["recommend", "model.npz", "0"], "or a bipartite one, as with 'boostne embed --bipartite'"),
         (["similar", "loops.csv", "1"], "as in a list of edges or labels: give a file of vectors"),
     ],
 )

@@ -18,7 +18,7 @@ from boostne.cli.inputs import load_graph
 from boostne.cli.model_options import CLUSTER_OPTIONS, MODEL_OPTIONS, MODEL_SECTIONS
 from boostne.cli.options import RegistryChoice, check_model_options, given, to_undirected_option
 from boostne.cli.outputs import check_embedding_output, check_output
-from boostne.cli.screen import aligned, describe_embedding, duration, print_pairs
+from boostne.cli.screen import describe_embedding, duration, print_pairs
 from boostne.cli.session import session_of
 from boostne.errors import ParameterError
 from boostne.progress import Progress
@@ -144,10 +144,10 @@ def embed(ctx: click.Context, /, graph: str, output: str, model: str | None, met
     session.saved = ""
     if not session.screen.quiet:
         lines = _summary(graph, network, estimator, output, time.perf_counter() - begin)
-        print_pairs(lines | ({} if model is None else {"model": model}))
-        click.echo(_next_commands(output, network))
         if hasattr(estimator, "settings_"):
             session.screen.note("setting", f"{_describe_setting(estimator.settings_)}{_residual(estimator)}")
+        own = {} if model is None else {"model": model}
+        print_pairs(lines | own | {"next": _next_commands(output, network)})
 
 
 @click.command(
@@ -313,15 +313,9 @@ def _summary(name: str, graph: "Graph", model: Any, output: str, seconds: float)
 
 
 def _next_commands(output: str, graph: "Graph") -> str:
-    """Return what to do with the vectors, one command per line."""
     file = shlex.quote(output)
     node = shlex.quote(str(graph.nodes[0])) if graph.n_nodes else "NODE"
-    commands = {
-        f"boostne similar {file} {node}": "the most similar nodes",
-        f"boostne explore {file}": "a map of all levels",
-        f"boostne evaluate {file} LABELS": "scores, if nodes have labels",
-    }
-    return "\n".join(["next", *(f"  {line}" for line in aligned(commands))])
+    return f"boostne similar {file} {node}, boostne explore {file}, boostne evaluate {file} LABELS"
 
 
 def _residual(model: Any) -> str:

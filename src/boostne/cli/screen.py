@@ -73,17 +73,9 @@ def print_table(heads: list[str], rows: list[list[str]], *, right: tuple[int, ..
 
 def print_pairs(pairs: dict[str, str]) -> None:
     """Print names and values, one pair per line."""
-    click.echo("\n".join(aligned(pairs)))
-
-
-def aligned(pairs: dict[str, str]) -> list[str]:
-    """Return names and values in two columns.
-
-    >>> aligned({"nodes": "34", "edges of X": "78"})
-    ['nodes       34', 'edges of X  78']
-    """
     width = max(map(len, pairs)) + 2
-    return [f"{name:<{width}}{value}" for name, value in pairs.items()]
+    for name, value in pairs.items():
+        click.echo(f"{name:<{width}}{value}")
 
 
 def describe_embedding(embedding: "Embedding") -> str:

@@ -10,6 +10,10 @@ import click
 from boostne.errors import BoostneError
 
 _VALUE = r"""(?P<value>True|False|'[^']*'|"[^"]*"|[\w+-]+(?:\.\w+)?|)(?=[,;:.)]*(?:\s|$))"""
+_BIPARTITE = re.compile(
+    r"as_graph\(edges, sides='columns'\) or read_graph\(path, bipartite=True\)|"
+    r"read_graph\(path, bipartite=True\), as_graph\(edges, sides='columns'\) or with_sides\(\)"
+)
 _TO_UNDIRECTED = re.compile(r"(call|pass as_graph\(graph\)\.)\s?to_undirected\(\)( on (it|the graph|the result))?")
 
 
@@ -52,7 +56,8 @@ class Wording:
             return _as_typed(options[name], match["value"] or "") if name in options else match[0]
 
         pattern = rf"(?<![\w.'\"/=-])(?:(?P<name>{names})={_VALUE}|(?P<bare>\w+_\w+)(?![\w.(='\"]))"
-        return re.sub(pattern, replace, _TO_UNDIRECTED.sub("use --to-undirected", message))
+        message = _BIPARTITE.sub("'boostne embed --bipartite'", _TO_UNDIRECTED.sub("use --to-undirected", message))
+        return re.sub(pattern, replace, message)
 
     def _options(self) -> dict[str, click.Option]:
         found: dict[str, click.Option] = {}

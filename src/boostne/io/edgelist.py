@@ -14,7 +14,7 @@ from boostne.graph import Duplicates, Graph, SelfLoops
 from boostne.interop import choose_columns
 from boostne.io.compression import is_compressed
 from boostne.io.delimited_text import PYTHON_BLOCK, TextBlock, TextFile, count_lines, has_header, is_number, read_text
-from boostne.io.mistaken_tables import looks_like_vector, refuse_other_columns
+from boostne.io.mistaken_tables import are_labels, looks_like_vector, refuse_other_columns
 from boostne.io.reading_budget import ReadingBudget
 from boostne.io.reading_notes import ReadingNotes, count_of
 from boostne.io.text_ids import TextIdColumns
@@ -67,6 +67,8 @@ def read_edgelist(
         raise FileFormatError(f"{path}: a header without edges")
     if layout.guessed and ids.dtype.kind != "i":
         _check_first_line(path, first_line, layout, ids, u, v)
+    if not bipartite and source is None and are_labels(ids, u, v):
+        notes.doubt("numbers in one column and text in the other are read as nodes: check that this is a file of edges")
     budget.check_edges(len(u), len(ids), weighted=weights is not None)
     graph = Graph.from_indices(
         ids,

@@ -82,3 +82,17 @@ def are_edges(nodes: NDArray[Any], classes: NDArray[Any]) -> bool:
     if len(classes) < _FEWEST_LABELS or 2 * len(classes) < len(nodes) or nodes.dtype.kind != classes.dtype.kind:
         return False
     return bool(np.isin(classes, nodes).mean() > 0.5)  # noqa: PLR2004
+
+
+def are_labels(ids: NDArray[Any], u: NDArray[np.int64], v: NDArray[np.int64]) -> bool:
+    """Return whether edges between ids may be labels: numbers in the first column, and only text in the second.
+
+    Examples
+    --------
+    >>> are_labels(np.array(["1", "2", "red"]), np.array([0, 1]), np.array([2, 2]))
+    True
+    """
+    if ids.dtype.kind != "U":
+        return False
+    numbers = np.char.isdigit(ids)
+    return bool(numbers[u].all() and not numbers[v].any())
