@@ -117,6 +117,10 @@ def test_links_and_clusters(inside):
         ),
         (["evaluate", "karate", "topics.txt"], "'boostne embed karate -o karate.npz' writes one"),
         (["plot", "k.npz", "--labels", "teams.csv"], "pass --label team, or --multilabel if all columns are labels"),
+        (
+            ["embed", "loops.csv", "--directed", "--connectivity", "line"],
+            "the matrix of LINE is defined for undirected",
+        ),
         (["recommend", "model.npz", "0"], "or a bipartite one, as with 'boostne embed --bipartite'"),
         (["similar", "loops.csv", "1"], "as in a list of edges or labels: give a file of vectors"),
     ],

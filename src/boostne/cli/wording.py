@@ -14,6 +14,7 @@ _BIPARTITE = re.compile(
     r"as_graph\(edges, sides='columns'\) or read_graph\(path, bipartite=True\)|"
     r"read_graph\(path, bipartite=True\), as_graph\(edges, sides='columns'\) or with_sides\(\)"
 )
+_MATRIX = re.compile(r"\b([A-Z]\w*)Matrix\b")
 _TO_UNDIRECTED = re.compile(r"(call|pass as_graph\(graph\)\.)\s?to_undirected\(\)( on (it|the graph|the result))?")
 
 
@@ -57,7 +58,7 @@ class Wording:
 
         pattern = rf"(?<![\w.'\"/=-])(?:(?P<name>{names})={_VALUE}|(?P<bare>\w+_\w+)(?![\w.(='\"]))"
         message = _BIPARTITE.sub("'boostne embed --bipartite'", _TO_UNDIRECTED.sub("use --to-undirected", message))
-        return re.sub(pattern, replace, message)
+        return re.sub(pattern, replace, _MATRIX.sub(r"the matrix of \1", message))
 
     def _options(self) -> dict[str, click.Option]:
         found: dict[str, click.Option] = {}
