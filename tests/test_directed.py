@@ -200,7 +200,7 @@ class TestMatrix:
         assert BoostNE(8, levels=2, window=3).estimate(graph).nnz == pytest.approx(expected, rel=0.1)
 
     def test_spectral_form_is_an_error(self):
-        message = r"approximation='spectral' needs .* undirected.*use approximation='exact' or 'push', or call to_und"
+        message = r"approximation='spectral' needs .* undirected.*use approximation='exact' or 'push', or pass as_graph"
         for model in (boostne(4, levels=2, approximation="spectral"), BoostNE.paper(dimensions=4, levels=2)):
             with pytest.raises(ParameterError, match=message):
                 model.fit(two_sinks())

@@ -207,7 +207,9 @@ def _methods_with(capability: str) -> str:
     classes: list[type] = [NodeEmbedder]
     for cls in classes:
         classes.extend(cls.__subclasses__())
-    names = [cls.__name__ for cls in classes if getattr(getattr(cls, "capabilities", None), capability, False)]
+    # A class with two bases is a subclass of both.
+    able = [cls for cls in dict.fromkeys(classes) if getattr(getattr(cls, "capabilities", None), capability, False)]
+    names = [cls.__name__ for cls in able]
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
