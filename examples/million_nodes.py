@@ -37,9 +37,8 @@ print(f"{seconds:.0f} s of CPU time, at most {peak:.1f} GB of memory in this pro
 # %%
 # Above 20,000 nodes the form of the matrix is "push": the largest entries of each row. ``dropped_mass_`` tells
 # which share of the random walks of each node was left out.
-print(
-    f"{model.max_per_row_} entries per row at most, {model.dropped_mass_.mean():.2f} of the walks dropped"
-)
+print(f"{model.max_per_row_} entries per row at most")
+print(f"{model.dropped_mass_.mean():.2f} of the walks dropped")
 
 # %%
 # Is it still good?
@@ -54,15 +53,13 @@ print(evaluate(model.embedding_, labels, train=[50], repeats=2, classifier="fast
 # Where the time goes
 # -------------------
 # ``progress=True`` shows a bar; a function gets every step.
-stages = {}
-last = time.perf_counter()
+stages, clock = {}, {"last": time.perf_counter()}
 
 
 def record(progress):
-    global last  # noqa: PLW0603
     now = time.perf_counter()
-    stages[progress.stage] = stages.get(progress.stage, 0) + now - last
-    last = now
+    stages[progress.stage] = stages.get(progress.stage, 0) + now - clock["last"]
+    clock["last"] = now
 
 
 BoostNE(dimensions=32, levels=2).fit(data.graph, progress=record)
