@@ -170,7 +170,9 @@ def test_names_of_the_api_reference_have_an_example(module, name):
 
 
 def test_messages_of_the_troubleshooting_page_exist():
-    source = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    # The docstrings of errors.py quote messages.
+    files = (path for path in (ROOT / "src").rglob("*.py") if path.name != "errors.py")
+    source = "\n".join(path.read_text(encoding="utf-8") for path in files)
     # Join literals that are split over lines.
     source = re.sub(r'"\s*\n\s*f?"', "", source)
     cells = re.findall(r"^\| (`.+?) \| ", (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8"), re.M)
