@@ -120,7 +120,7 @@ def _read_header(stream: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, n
     except Exception as error:
         # Also MemoryError: a header has at most 10,000 characters, but the parser's stack can overflow.
         reason = str(error).split("\n")[0] or type(error).__name__
-        raise FileFormatError(f"{name}: invalid header ({reason}); write it again with numpy.save") from error
+        raise FileFormatError(f"{name}: invalid header ({reason}); the file is damaged: write it again") from error
     return shape, fortran_order, dtype, stream.tell()
 
 
