@@ -114,13 +114,15 @@ def compared(split: Split, dimensions: int) -> Iterator[dict[str, Any]]:
 def als_results(split: Split, dimensions: int) -> Iterator[dict[str, Any]]:
     """Yield the results of alternating least squares with its default parameters, and with each pair of others."""
     from implicit.als import AlternatingLeastSquares
+    from threadpoolctl import threadpool_limits
 
     known = sparse.csr_matrix(split.known)
     for regularization, alpha in (ALS_DEFAULT, *itertools.product(REGULARIZATIONS, ALPHAS)):
         model = AlternatingLeastSquares(
             factors=dimensions, regularization=regularization, alpha=alpha, iterations=ITERATIONS, random_state=0
         )
-        seconds, _ = timed(lambda model=model: model.fit(known, show_progress=False))
+        with threadpool_limits(1, "blas"):  # implicit has threads of its own
+            seconds, _ = timed(lambda model=model: model.fit(known, show_progress=False))
         found = recall(lambda users, model=model: model.user_factors[users] @ model.item_factors.T, split)
         yield result("ALS", f"regularization {regularization:g}, alpha {alpha:g}", found, seconds)
 
