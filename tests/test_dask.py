@@ -1,6 +1,7 @@
 """The Dask engine on real processes: equal to the local engine, and robust to failures of a cluster."""
 
 import gc
+import os
 import re
 import socket
 import subprocess
@@ -19,16 +20,16 @@ from tests.processes import start_python, wait_until
 from boostne import BoostNE, Graph, load_dataset, read_embedding
 from boostne.errors import ClusterError, FileFormatError, GraphError, MemoryLimitError, ParameterError
 from boostne.factorization import LevelLost, LocalEngine, random_start
+from boostne.factorization.dask import block_actor, worker_block
 from boostne.factorization.dask import cluster as dask_cluster
-from boostne.factorization.dask import worker_block, worker_rpc
+from boostne.factorization.dask.block_actor import GroupTask, branches, on_block
 from boostne.factorization.dask.block_placement import BlockPlacement
 from boostne.factorization.dask.cluster import connect
 from boostne.factorization.dask.engine import DaskEngine
 from boostne.factorization.dask.exchange import BlockLostError, ContextSlices, Exchange
 from boostne.factorization.dask.factor_store import ClientFactorStore, FileFactorStore
 from boostne.factorization.dask.partition import block_ranges, even_cuts
-from boostne.factorization.dask.worker_block import BlockRange, FactorFiles, TaskStamp
-from boostne.factorization.dask.worker_rpc import GroupTask, branches, unpack_reply
+from boostne.factorization.dask.worker_block import BlockRange, FactorFiles, TaskStamp, block_state
 from boostne.factorization.local import squared_norm
 from boostne.generators import planted_partition
 from boostne.kernels.column_blocked_csr import COLUMN_BLOCKED_FROM
@@ -185,6 +186,7 @@ class TestEqualToTheLocalEngine:
     def test_workers_release_all_results(self, client, graph):
         on(client, graph, levels=1)
         wait_until(lambda: not any(client.run(lambda dask_worker: list(dask_worker.data)).values()))
+        wait_until(lambda: not any(client.run(lambda: list(block_actor.ACTORS)).values()))
 
     def test_workers_hold_nothing_but_their_blocks(self, client, graph, monkeypatch):
         """They release the graph and drafts of rows even if the client had to wait and its garbage is not collected."""
@@ -192,14 +194,14 @@ class TestEqualToTheLocalEngine:
         source = ExactSource(graph, window=3, negative=1, dtype="float32")
 
         def held():
-            keys = client.run(lambda dask_worker: list(dask_worker.data)).values()
+            keys = client.run(lambda dask_worker: [*dask_worker.data, *block_actor.ACTORS]).values()
             return {key.partition("-")[0] for some in keys for key in some}
 
         gc.disable()
         try:
             with DaskEngine(client, 4, ClientFactorStore(recall=None)) as engine:
                 engine.load(source)
-                wait_until(lambda: held() == {"host_block"})
+                wait_until(lambda: held() == {"BlockActor"})
         finally:
             gc.enable()
 
@@ -465,7 +467,7 @@ class TestFaults:
 
 
 class TestErrors:
-    def test_exceptions_of_workers_are_raised_here(self, client, monkeypatch):
+    def test_exceptions_of_workers_are_raised_here(self, client):
         async def fail(group):
             async def on_block(group):
                 return group.block.no_such_thing
@@ -475,21 +477,48 @@ class TestErrors:
         async def out_of_date(group):
             group.block.exchange_at(TaskStamp(3, 1))
 
-        async def unreachable(group):
-            return await group.ask(("tcp://127.0.0.1:1", "no key"), out_of_date)
-
         connected = dask_cluster.Cluster(client)
         placement = BlockPlacement(connected, CSRSource(ones(900)), 4, 1)
         assert len(placement.placed) == 2
         with pytest.raises(AttributeError, match="no_such_thing"):
             placement.call(fail)
-        for lost in (out_of_date, unreachable):
-            with pytest.raises(BlockLostError):
-                placement.call(lost)
-        address = placement.placed[0].worker.address
-        monkeypatch.setattr(worker_rpc, "HANDLER", "nonsense")  # which no worker handles
         with pytest.raises(BlockLostError):
-            unpack_reply(connected.call(lambda client: worker_rpc.send_request(client, address, {}), {address}))
+            placement.call(out_of_date)
+        worker = placement.placed[0].worker
+        with pytest.raises(BlockLostError):
+            connected.results([connected.submit(worker, on_block, "no key", block_state)], {worker.address})
+
+    def test_a_connection_between_workers_breaks(self, client):
+        # Dask would wait forever: the worker that was called is alive, and the caller's worker does not ask for it.
+        async def hang_up(_):
+            port = int(distributed.get_worker().address.rpartition(":")[2])
+            for number in range(3, 1000):
+                try:
+                    connection = socket.socket(fileno=os.dup(number))
+                    if connection.family == socket.AF_INET and connection.getsockname()[1] == port:
+                        connection.getpeername()  # not the socket that listens
+                        connection.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    continue
+            return "nobody hears this"
+
+        async def ask(group):
+            block_actor.REPLY_SECONDS = 1.0
+            try:
+                return await group.ask(1, hang_up)
+            finally:
+                block_actor.REPLY_SECONDS = 120.0
+
+        async def indices(group):
+            async def on_block(group):
+                return [group.index]
+
+            return await group.run_on_all(GroupTask(on_block, ()))
+
+        placement = BlockPlacement(dask_cluster.Cluster(client), CSRSource(ones(900)), 4, 1)
+        with pytest.raises(BlockLostError):
+            placement.call(ask)
+        assert placement.call(indices) == [0, 1]
 
     def test_a_norm_out_of_range_is_an_error(self, client):
         with pytest.raises(GraphError, match=r"norm of the connectivity matrix is 3e\+31"):
@@ -582,6 +611,11 @@ class TestErrors:
         with client.as_current():
             assert_same(on("dask", graphs.karate(), **small), local(graphs.karate(), **small))
 
+    def test_the_default_client_is_that_of_another_cluster(self, client):
+        small = {"dimensions": 4, "levels": 2}
+        with distributed.Client(n_workers=0, processes=False, dashboard_address=None):
+            assert_same(on(client, graphs.karate(), **small), local(graphs.karate(), **small))
+
     def test_parameters_for_one_machine(self, graph, tmp_path):
         for change in ({"memory_limit": "2GB"}, {"checkpoint": tmp_path, "keep_matrix": True}):
             with pytest.raises(ParameterError, match="are for X on this machine; on a Dask cluster"):
@@ -618,27 +652,20 @@ class TestPartition:
         assert found[-1].rows.stop == 10_000
 
 
-def test_undocumented_names_of_dask(client):
-    # If one is missing, this version of Dask needs another worker_rpc.py, the only module that uses them.
-    used = ("data", "executor", "handlers", "rpc")
-    missing = client.run(lambda dask_worker: [name for name in used if not hasattr(dask_worker, name)])
-    assert not any(missing.values()), f"Dask {distributed.__version__}: workers have no {missing}"
-    handlers = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.handlers))
-    assert "proxy" in handlers, f"Dask {distributed.__version__}: schedulers do not forward messages to workers"
-    folder = Path(worker_rpc.__file__).parent
+def test_only_documented_names_of_dask():
+    folder = Path(block_actor.__file__).parent
     private = re.compile(r"worker\.(data|executor|handlers|rpc)\b|\.proxy\(|to_serialize")
-    assert [path.name for path in sorted(folder.glob("*.py")) if private.search(path.read_text())] == ["worker_rpc.py"]
+    assert not [path.name for path in sorted(folder.glob("*.py")) if private.search(path.read_text())]
 
 
 @pytest.mark.parametrize("size", range(1, 18))
 def test_branches_reach_every_block_once_and_in_order(size):
-    def reached(sites):
-        parts = branches(sites)
-        assert len(parts) <= (len(sites) - 1).bit_length()
-        return [sites[0], *(site for part in parts for site in reached(part))]
+    def reached(blocks):
+        parts = branches(blocks)
+        assert len(parts) <= (len(blocks) - 1).bit_length()
+        return [blocks[0], *(block for part in parts for block in reached(part))]
 
-    sites = [("address", str(i)) for i in range(size)]
-    assert reached(sites) == sites
+    assert reached(range(size)) == list(range(size))
 
 
 class TestWorkerBlock:
@@ -666,7 +693,7 @@ class TestWorkerBlock:
 
     def test_tasks_out_of_date_are_rejected(self, source):
         block = worker_block.build_block(source, self.place, 1)
-        exchange = Exchange([("here", "key")], 0, ContextSlices.divide(120, 1))
+        exchange = Exchange(1, 0, ContextSlices.divide(120, 1))
         with pytest.raises(BlockLostError):
             block.apply(TaskStamp(0, 0))
         block.start(TaskStamp(0, 1), exchange, 8)

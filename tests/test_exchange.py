@@ -2,18 +2,17 @@
 
 import asyncio
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 from boostne.factorization import LocalEngine, random_start
-from boostne.factorization.dask import exchange, level_calls, worker_block
+from boostne.factorization.dask import block_actor, exchange, level_calls, worker_block
+from boostne.factorization.dask.block_actor import BlockActor
 from boostne.factorization.dask.exchange import BlockLostError, ContextSlices, Exchange, messages
 from boostne.factorization.dask.partition import block_ranges
 from boostne.factorization.dask.worker_block import TaskStamp
-from boostne.factorization.dask.worker_rpc import WorkerGroup
 from boostne.kernels import get_kernels
 from boostne.kernels.sharded_csr import ShardedCSR
 from boostne.matrices import CSRSource
@@ -21,53 +20,58 @@ from boostne.matrices import CSRSource
 COMPONENTS = 5
 
 
-class GroupInProcess(WorkerGroup):
-    """Blocks of this process; counts the rows that each sends to others."""
+class CountedPeer:
+    """An actor as others see it; counts the rows that it sends."""
 
-    def __init__(self, blocks, sites, sent):
-        super().__init__(SimpleNamespace(data=blocks), sites)
-        self.sent = sent
+    def __init__(self, actor):
+        self._actor, self.sent = actor, 0
 
-    async def in_thread(self, function, *arguments):
-        await asyncio.sleep(0)
-        return function(*arguments)
+    def __getattr__(self, method):
+        async def call(*arguments):
+            reply = await getattr(self._actor, method)(*arguments)
+            for part in getattr(reply, "parts", []):
+                self.sent += len(part.sum)
+            self.sent += len(getattr(reply, "V", []))
+            return reply
 
-    async def ask(self, site, function, *arguments):
-        return await self._ask([site], function, *arguments)
+        return call
 
-    async def _ask(self, sites, function, *arguments):
-        await asyncio.sleep(0)
-        answer = await function(GroupInProcess(self._worker.data, sites, self.sent), *arguments)
-        if sites[0] != self.site:
-            arrays = [part.sum for part in answer.parts] if hasattr(answer, "parts") else [getattr(answer, "V", [])]
-            self.sent[sites[0][1]] = self.sent.get(sites[0][1], 0) + sum(len(array) for array in arrays)
-        return answer
+
+async def result_of(actor, request):
+    """Run a request as the client does."""
+    reply = await actor.run(request)
+    while reply is None:
+        reply = await actor.wait(request[0])
+    return reply[0]
 
 
 class BlocksInProcess:
-    """The calls of the Dask engine, on blocks of this process."""
+    """The calls of the Dask engine, on actors of this process."""
 
     def __init__(self, X, n_blocks):
-        source, self.sent = CSRSource(X), {}
+        source = CSRSource(X)
         places = block_ranges(np.diff(X.indptr), X.shape[1], n_blocks)
-        self.blocks = {str(i): worker_block.build_block(source, place, 1) for i, place in enumerate(places)}
-        self.sites = [(f"worker {key}", key) for key in self.blocks]
+        self.actors = [BlockActor(str(i), source, place, 1) for i, place in enumerate(places)]
+        self.blocks = [actor.block for actor in self.actors]
+        self.peers = [CountedPeer(actor) for actor in self.actors]
+        for i, actor in enumerate(self.actors):
+            asyncio.run(actor.connect(i, [(f"elsewhere-{j}", peer) for j, peer in enumerate(self.peers)]))
         self.slices = ContextSlices.divide(X.shape[1], len(self.blocks))
         self.stamp = TaskStamp(0, 0)
 
     def call(self, function, *arguments, attempt=0, **transition):
         number = self.stamp.number + 1
         self.stamp = TaskStamp(self.stamp.level, self.stamp.attempt + attempt, number, **transition)
-        group = GroupInProcess(self.blocks, self.sites, self.sent)
-        return asyncio.run(function(group, self.stamp, *arguments))
+        request = str(number), range(len(self.actors)), function, (self.stamp, *arguments)
+        return asyncio.run(result_of(self.actors[0], request))
 
     def start(self, V):
-        return self.call(level_calls.start_level, V, self.sites, self.slices, attempt=1)
+        return self.call(level_calls.start_level, V, self.slices, COMPONENTS, attempt=1)
 
     def factors(self):
         stamp = self.stamp.applied()
-        U = [worker_block.row_factor(block, stamp, COMPONENTS) for block in self.blocks.values()]
-        V = [worker_block.context_rows(block, stamp) for block in self.blocks.values()]
+        U = [worker_block.row_factor(block, stamp, COMPONENTS) for block in self.blocks]
+        V = [worker_block.context_rows(block, stamp) for block in self.blocks]
         return np.concatenate(U), np.concatenate(V)
 
 
@@ -79,9 +83,10 @@ def matrix():
     return X
 
 
-@pytest.mark.parametrize("n_blocks", [1, 2, 3, 4, 7])
-def test_a_level_has_the_bits_of_the_local_engine(matrix, n_blocks, monkeypatch):
+@pytest.mark.parametrize(("n_blocks", "wait"), [(1, 5), (2, 5), (3, 0), (4, 5), (7, 0)])
+def test_a_level_has_the_bits_of_the_local_engine(matrix, n_blocks, wait, monkeypatch):
     X = matrix
+    monkeypatch.setattr(block_actor, "WAIT_SECONDS", wait)  # 0: "not yet" is a frequent answer
     monkeypatch.setattr(exchange, "RECEIVED_BYTES", 10_000)  # several messages for each slice
     local, blocks = LocalEngine(get_kernels()), BlocksInProcess(X.copy(), n_blocks)
     local.load(CSRSource(X.copy()))
@@ -122,10 +127,38 @@ def test_rows_sent_per_pass(n_blocks):
     assert ShardedCSR.from_csr(X).n_shards == 8
     blocks = BlocksInProcess(X, n_blocks)
     blocks.start(random_start(0, 2048, COMPONENTS, X.dtype)(0))
-    blocks.sent.clear()
+    before = [peer.sent for peer in blocks.peers]
     blocks.call(level_calls.run_pass, 1)
     share = 2 * (n_blocks - 1) / n_blocks
-    assert blocks.sent == (dict.fromkeys(blocks.blocks, share * 2048) if n_blocks > 1 else {})
+    assert [peer.sent - sent for peer, sent in zip(blocks.peers, before, strict=True)] == [share * 2048] * n_blocks
+
+
+def test_a_new_call_ends_the_one_before(matrix, monkeypatch):
+    monkeypatch.setattr(block_actor, "WAIT_SECONDS", 0)
+    actor = BlocksInProcess(matrix, 1).actors[0]
+    ended = []
+
+    async def endless(_):
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(None)
+
+    async def index(group):
+        return group.index
+
+    async def calls():
+        assert await actor.run(("first", range(1), endless, ())) is None
+        monkeypatch.setattr(block_actor, "WAIT_SECONDS", 5)
+        waiting = asyncio.create_task(actor.wait("first"))
+        await asyncio.sleep(0)
+        assert await result_of(actor, ("second", range(1), index, ())) == 0
+        for call in (waiting, actor.wait("first"), actor.wait("second")):  # the last was answered before
+            with pytest.raises(BlockLostError):
+                assert await call is not None
+
+    asyncio.run(calls())
+    assert ended
 
 
 @pytest.mark.parametrize("n_rows", [1, 61, 511, 512, 5000, 10**6])
@@ -150,7 +183,7 @@ def test_messages_are_limited():
 
 def test_data_that_will_not_come_are_not_waited_for(monkeypatch):
     monkeypatch.setattr(exchange, "CHECK_SECONDS", 0.001)
-    waiting = Exchange([("here", "key")], 0, ContextSlices.divide(10, 1))
+    waiting = Exchange(1, 0, ContextSlices.divide(10, 1))
     checks = []
 
     def check():

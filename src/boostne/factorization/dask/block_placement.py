@@ -4,15 +4,17 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostne.budget import worker_block_bytes
-from boostne.factorization.dask import worker_block, worker_rpc
+from boostne.factorization.dask import worker_block
+from boostne.factorization.dask.block_actor import BlockActor, Peer, Reply, on_block
 from boostne.factorization.dask.cluster import Cluster, Worker, WorkerLostError
 from boostne.factorization.dask.cluster_graph import ClusterGraph
-from boostne.factorization.dask.exchange import BlockLostError, Site
+from boostne.factorization.dask.exchange import BlockLostError
 from boostne.factorization.dask.partition import block_ranges, estimated_counts, even_cuts, sampled_ranges
 from boostne.factorization.dask.worker_block import BlockRange, BlockState
 from boostne.matrices import MatrixSource
@@ -27,11 +29,12 @@ LOSSES = (WorkerLostError, BlockLostError)
 
 @dataclass
 class PlacedBlock:
-    """A block: its range of X, the worker that stores it, and its Dask future."""
+    """A block: its range of X, the worker that stores it, its key, and the future of its actor."""
 
     place: BlockRange
     worker: Worker
-    block: "Future[Any]"
+    key: str
+    actor: "Future[Any]"
 
 
 class BlockPlacement:
@@ -60,6 +63,7 @@ class BlockPlacement:
         self._components = components
         self._threads = threads
         self.placed: list[PlacedBlock] = []
+        self._peers: list[Peer] = []  # the blocks that all blocks know
         while True:
             try:
                 self._build()
@@ -77,31 +81,31 @@ class BlockPlacement:
 
     def results(self, futures: Sequence["Future[Any]"]) -> list[Any]:
         """Wait for results that may depend on any of the workers with a block."""
-        return self._cluster.results(futures, {placed.worker.address for placed in self.placed})
+        return self._cluster.results(futures, self._used)
+
+    def submit_to_block(self, placed: PlacedBlock, task: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+        """Start a task on a block."""
+        key = f"{task.__name__}-{uuid4().hex}"
+        return self._cluster.submit(placed.worker, on_block, placed.key, task, *arguments, key=key)
 
     def submit_to_all(self, task: Callable[..., Any], *arguments: Any) -> list["Future[Any]"]:
         """Start a task on every block."""
-        return [self.submit(placed.worker, task, placed.block, *arguments) for placed in self.placed]
-
-    @property
-    def sites(self) -> list[Site]:
-        """Where the blocks are."""
-        return [(placed.worker.address, str(placed.block.key)) for placed in self.placed]
+        return [self.submit_to_block(placed, task, *arguments) for placed in self.placed]
 
     def call(self, function: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any) -> Any:
         """Run ``function(group, *arguments)`` for the group of all blocks, on the worker of the first, and wait."""
-        sites = self.sites
-        message = worker_rpc.request(sites, function, *arguments)
-        reply = self._cluster.call(
-            lambda client: worker_rpc.send_request(client, sites[0][0], message), {address for address, _ in sites}
-        )
-        return worker_rpc.unpack_reply(reply)
+        call, blocks, (_, first) = uuid4().hex, range(len(self.placed)), self._peers[0]
+        reply: Reply = self._call_actor(first, "run", (call, blocks, function, arguments))
+        while reply is None:
+            reply = self._call_actor(first, "wait", call)
+        return reply[0]
 
     def restore(self, level: int, store: "FactorStore") -> list[BlockState]:
         """Rebuild lost blocks, and deflate by the first ``level`` levels each block that still contains them."""
         while True:
             try:
                 self._rebuild_lost()
+                self._connect()
                 return self._replay_levels(level, store)
             except LOSSES:
                 continue
@@ -128,9 +132,28 @@ class BlockPlacement:
             worker, draft = workers[i], drafts[i] if i < len(drafts) else None
             missing = counts[place.rows.start : drafted[i].start] if draft else None
             threads = self._threads_of(worker)
-            block = self.submit(worker, worker_rpc.host_block, shared, place, threads, draft, missing)
-            self.placed.append(PlacedBlock(place, worker, block))
-        self._states()
+            key, actor = self._host_block(worker, shared, place, threads, draft, missing)
+            self.placed.append(PlacedBlock(place, worker, key, actor))
+        self._connect()
+
+    def _host_block(self, worker: Worker, *arguments: Any) -> tuple[str, "Future[Any]"]:
+        """Start to build a block as an actor; returns its key and its future."""
+        key = f"{BlockActor.__name__}-{uuid4().hex}"
+        return key, self._cluster.submit(worker, BlockActor, key, *arguments, key=key, actor=True)
+
+    def _connect(self) -> None:
+        """Wait for all blocks, and let them know each other unless they do."""
+        keys = [placed.key for placed in self.placed]
+        if [key for key, _ in self._peers] == keys:
+            return
+        peers = list(zip(keys, self.results([placed.actor for placed in self.placed]), strict=True))
+        for i, (_, actor) in enumerate(peers):
+            self._call_actor(actor, "connect", i, peers)
+        self._peers = peers
+
+    def _call_actor(self, actor: Any, method: str, *arguments: Any) -> Any:
+        actors = [placed.actor for placed in self.placed]
+        return self._cluster.call(actor, method, *arguments, actors=actors, used=self._used)
 
     def _broadcast_source(self) -> "Future[Any]":
         source = self._source
@@ -167,7 +190,7 @@ class BlockPlacement:
     def _rebuild_lost(self) -> None:
         alive = self._cluster.workers()
         kept = [
-            placed for placed in self.placed if placed.worker.address in alive and placed.block.status == "finished"
+            placed for placed in self.placed if placed.worker.address in alive and placed.actor.status == "finished"
         ]
         lost = [placed for placed in self.placed if placed not in kept]
         if not lost:
@@ -179,7 +202,7 @@ class BlockPlacement:
         shared = self._broadcast_source()
         for placed in lost:
             threads = self._threads_of(placed.worker)
-            placed.block = self.submit(placed.worker, worker_rpc.host_block, shared, placed.place, threads)
+            placed.key, placed.actor = self._host_block(placed.worker, shared, placed.place, threads)
 
     def _replay_levels(self, last: int, store: "FactorStore") -> list[BlockState]:
         states = self._states()
@@ -190,6 +213,10 @@ class BlockPlacement:
 
     def _states(self) -> list[BlockState]:
         return self.results(self.submit_to_all(worker_block.block_state))
+
+    @property
+    def _used(self) -> set[str]:
+        return {placed.worker.address for placed in self.placed}
 
     def _threads_of(self, worker: Worker) -> int:
         return self._threads or worker.threads

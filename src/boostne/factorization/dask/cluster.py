@@ -12,6 +12,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from boostne.errors import ClusterError, MemoryLimitError, ParameterError
+from boostne.factorization.dask.block_actor import bound_method
 from boostne.memory import format_bytes
 
 if TYPE_CHECKING:
@@ -160,9 +161,9 @@ class Cluster:
                 self.workers()  # raises ClusterError if the scheduler is gone
                 time.sleep(POLL_SECONDS)  # until the scheduler has noticed
 
-    def submit(self, worker: Worker, task: Callable[..., Any], *arguments: Any) -> "Future[Any]":
-        """Run a task on this worker and no other."""
-        return self._client.submit(task, *arguments, workers=[worker.address], pure=False)  # type: ignore[no-any-return]
+    def submit(self, worker: Worker, task: Callable[..., Any], *arguments: Any, **options: Any) -> "Future[Any]":
+        """Run a task on this worker and no other; options are those of Dask."""
+        return self._client.submit(task, *arguments, workers=[worker.address], pure=False, **options)  # type: ignore[no-any-return]
 
     def results(self, futures: Sequence["Future[Any]"], used: set[str]) -> list[Any]:
         """Wait for futures that depend on the workers ``used``; raise WorkerLostError if one of them is gone."""
@@ -189,29 +190,35 @@ class Cluster:
         except (KilledWorker, CancelledError) as error:
             self.workers()  # raises ClusterError if the scheduler is gone
             raise WorkerLostError from error
+        except RuntimeError:  # that of a lost actor, or of a task
+            self._check_alive(used, last_running)
+            raise
 
-    def call(self, send: Callable[[Any], concurrent.futures.Future[Any]], used: set[str]) -> Any:
-        """Wait for the reply to what ``send(client)`` sent; it depends on the workers ``used``, see :meth:`results`."""
-        reply = send(self._client)
+    def call(self, actor: Any, method: str, *arguments: Any, actors: Sequence["Future[Any]"], used: set[str]) -> Any:
+        """Call an actor and wait for the reply, which depends on these actors on the workers ``used``."""
+        with self._client.as_current():
+            reply = bound_method(actor, method)(*arguments)
         last_running = time.monotonic()
         try:
             while True:
                 try:
                     return reply.result(POLL_SECONDS)
-                except TimeoutError:
-                    if reply.done():
-                        raise
+                except TimeoutError as error:
+                    _break_cycle(error)
+                    if reply.done():  # since, or with an error of this type
+                        return reply.result()
                     last_running = self._check_alive(used, last_running)
+                    if any(future.status != "finished" for future in actors):
+                        raise WorkerLostError from None  # another worker has its address now
         except OSError as error:
             self.workers()  # raises ClusterError if the scheduler is gone
             raise WorkerLostError from error
-        finally:
-            reply.cancel()
 
     def _gather(self, futures: Sequence["Future[Any]"], seconds: float) -> list[Any]:
         """Fetch finished results; raise TimeoutError if that takes too long."""
         gather = self._client.gather
-        found = self._client.sync(lambda: gather(list(futures), asynchronous=True), callback_timeout=seconds)
+        with self._client.as_current():  # to which actors among the results are then bound
+            found = self._client.sync(lambda: gather(list(futures), asynchronous=True), callback_timeout=seconds)
         return list(found)
 
     def _check_alive(self, used: set[str], last_running: float) -> float:

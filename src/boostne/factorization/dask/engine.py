@@ -85,10 +85,9 @@ class DaskEngine(Engine):
         """Start a level from this V, or from the V that the workers draw; see :meth:`Engine.start_level`."""
         self._attempt += 1
         self._transition = "none"
-        sites = self._placement.sites
-        slices = ContextSlices.divide(self.shape[1], len(sites))
+        slices = ContextSlices.divide(self.shape[1], len(self._placement.placed))
         self._gram_v: NDArray[np.float64] = self._call(
-            level_calls.start_level, self._stamp(), V, sites, slices, self._components
+            level_calls.start_level, self._stamp(), V, slices, self._components
         )
 
     def step(self, inner_sweeps: int) -> PassResult:

@@ -35,8 +35,6 @@ from numpy.typing import NDArray
 from boostne.kernels.layout import row_chunks
 from boostne.kernels.tree_reduction import PartialSum, merge_partials, tree_sum
 
-Site = tuple[str, str]  # of a block: the address of its worker and its key there
-
 RECEIVED_BYTES = 1 << 24  # that a block requests at a time, from all others together
 CHECK_SECONDS = 1.0  # between checks whether data that are waited for will still come
 
@@ -114,14 +112,14 @@ class Exchange:
 
     Attributes
     ----------
-    sites : list of Site
-        All blocks.
+    n_blocks : int
+        Number of all blocks.
     index : int
         Number of this block.
     slices : ContextSlices
     """
 
-    sites: list[Site]
+    n_blocks: int
     index: int
     slices: ContextSlices
     _offered: dict[tuple[str, int], Any] = field(default_factory=dict)
@@ -135,7 +133,7 @@ class Exchange:
     @property
     def others(self) -> list[int]:
         """The other blocks, beginning with the next: not all ask the same one first."""
-        return [*range(self.index + 1, len(self.sites)), *range(self.index)]
+        return [*range(self.index + 1, self.n_blocks), *range(self.index)]
 
     def offer(self, kind: str, number: int, data: Any) -> None:
         """Let others have the data of a numbered call; those of earlier calls are released."""
@@ -156,7 +154,7 @@ class Exchange:
         return self._offered[kind, number]
 
     async def gather(
-        self, V: NDArray[Any], grams: NDArray[np.float64], ask: Callable[[Site, range], Awaitable[ContextRows]]
+        self, V: NDArray[Any], grams: NDArray[np.float64], ask: Callable[[int, range], Awaitable[ContextRows]]
     ) -> NDArray[np.float64]:
         """Fill V with the slices of all other blocks; returns ``V^T V`` of all chunks. ``grams`` are this block's."""
         found = {self.index: grams}
@@ -164,7 +162,7 @@ class Exchange:
 
         async def pull(block: int) -> None:
             for rows in messages(self.slices.rows(block), row_bytes):
-                received = await ask(self.sites[block], rows)
+                received = await ask(block, rows)
                 V[rows.start : rows.stop] = received.V
                 found[block] = received.grams
 
@@ -174,7 +172,7 @@ class Exchange:
     async def reduce(
         self,
         own: BlockSums,
-        ask: Callable[[Site, range], Awaitable[BlockSums]],
+        ask: Callable[[int, range], Awaitable[BlockSums]],
         in_thread: Callable[..., Awaitable[Any]],
     ) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return this block's rows of C, and ``U^T U`` of all shards.
@@ -186,13 +184,13 @@ class Exchange:
         for rows in messages(self.rows, row_bytes):
             sums = dict(zip(self.others, await self._ask_all(ask, rows), strict=True))
             sums[self.index] = own.rows(rows)
-            in_order = [sums[block] for block in range(len(self.sites))]
+            in_order = [sums[block] for block in range(self.n_blocks)]
             await in_thread(_add_sums, [each.parts for each in in_order], C[rows.start : rows.stop])
             grams = np.concatenate([each.grams for each in in_order])
         return C[self.rows.start : self.rows.stop], grams
 
-    async def _ask_all(self, ask: Callable[[Site, range], Awaitable[BlockSums]], rows: range) -> list[BlockSums]:
-        return await asyncio.gather(*(ask(self.sites[block], rows) for block in self.others))
+    async def _ask_all(self, ask: Callable[[int, range], Awaitable[BlockSums]], rows: range) -> list[BlockSums]:
+        return await asyncio.gather(*(ask(block, rows) for block in self.others))
 
 
 def messages(rows: range, row_bytes: int) -> Iterator[range]:

@@ -73,7 +73,7 @@ class ClientFactorStore:
         for placed in behind:
             rows = np.ascontiguousarray(U[placed.place.rows.start : placed.place.rows.stop])
             own = placement.send(rows, {placed.worker.address})
-            tasks.append(placement.submit(placed.worker, worker_block.replay, placed.block, level, own, sent))
+            tasks.append(placement.submit_to_block(placed, worker_block.replay, level, own, sent))
         return tasks
 
 
@@ -109,6 +109,5 @@ class FileFactorStore:
     def replay(self, placement: BlockPlacement, level: int, behind: Sequence[PlacedBlock]) -> list["Future[Any]"]:
         """Let each worker read its rows of U, and V."""
         return [
-            placement.submit(placed.worker, worker_block.replay_from_files, placed.block, level, self.files)
-            for placed in behind
+            placement.submit_to_block(placed, worker_block.replay_from_files, level, self.files) for placed in behind
         ]

@@ -1,23 +1,23 @@
 """The calls of a level: what the first worker does for the client, and what every block does for that."""
 
+import asyncio
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.factorization.dask import worker_block
+from boostne.factorization.dask import block_actor, worker_block
+from boostne.factorization.dask.block_actor import GroupTask, WorkerGroup
 from boostne.factorization.dask.exchange import (
     BlockLostError,
     BlockSums,
     ContextRows,
     ContextSlices,
     Exchange,
-    Site,
     messages,
 )
 from boostne.factorization.dask.worker_block import BlockState, TaskStamp
 from boostne.factorization.dask.worker_graph import MappedStart
-from boostne.factorization.dask.worker_rpc import GroupTask, WorkerGroup
 from boostne.factorization.engine import PassResult
 from boostne.kernels.tree_reduction import sequential_sum
 
@@ -25,22 +25,18 @@ Grams = NDArray[np.float64]
 
 
 async def start_level(
-    group: WorkerGroup,
-    stamp: TaskStamp,
-    V: NDArray[Any] | MappedStart,
-    sites: list[Site],
-    slices: ContextSlices,
-    components: int,
+    group: WorkerGroup, stamp: TaskStamp, V: NDArray[Any] | MappedStart, slices: ContextSlices, components: int
 ) -> Grams:
     """Start a level from V, of which each block fetches its slice from here or draws it; returns its Gram matrix."""
     if isinstance(V, MappedStart):
-        return await _gram(group, GroupTask(_start, (stamp, sites, slices, components, V)))
+        return await _gram(group, GroupTask(_start, (stamp, slices, components, V)))
     block = group.block
     block.initial_v = stamp.attempt, V
     try:
-        return await _gram(group, GroupTask(_start, (stamp, sites, slices, components)))
+        return await _gram(group, GroupTask(_start, (stamp, slices, components)))
     finally:
-        block.initial_v = None
+        if block.initial_v is not None and block.initial_v[0] == stamp.attempt:
+            block.initial_v = None
 
 
 async def run_pass(group: WorkerGroup, stamp: TaskStamp, inner_sweeps: int) -> PassResult:
@@ -76,20 +72,15 @@ async def _gram(group: WorkerGroup, task: GroupTask) -> Grams:
 
 
 async def _start(
-    group: WorkerGroup,
-    stamp: TaskStamp,
-    sites: list[Site],
-    slices: ContextSlices,
-    components: int,
-    start: MappedStart | None = None,
+    group: WorkerGroup, stamp: TaskStamp, slices: ContextSlices, components: int, start: MappedStart | None = None
 ) -> list[Grams]:
-    block, exchange = group.block, Exchange(sites, sites.index(group.site), slices)
+    block, exchange = group.block, Exchange(group.n_blocks, group.index, slices)
     V = await group.in_thread(block.start, stamp, exchange, components)
     if start is not None:
         V[exchange.rows.start : exchange.rows.stop, :components] = await group.in_thread(start.rows, exchange.rows)
     else:
         for rows in messages(exchange.rows, V.shape[1] * V.itemsize):
-            V[rows.start : rows.stop, :components] = await group.ask(sites[0], _initial_rows, stamp, rows)
+            V[rows.start : rows.stop, :components] = await group.ask(0, _initial_rows, stamp, rows)
     context = await group.in_thread(block.start_context, stamp, components)
     return [context.grams]
 
@@ -110,7 +101,7 @@ async def _run_pass(group: WorkerGroup, stamp: TaskStamp, inner_sweeps: int) -> 
     own: BlockSums = await group.in_thread(worker_block.sweep, block, stamp, gram_v, inner_sweeps)
     exchange.offer("sums", stamp.number, own)
     C, grams_u = await exchange.reduce(
-        own, lambda site, rows: group.ask(site, _sums_of_rows, stamp, rows), group.in_thread
+        own, lambda owner, rows: group.ask(owner, _sums_of_rows, stamp, rows), group.in_thread
     )
     gram_u = sequential_sum(grams_u)
     grams_v, products = await group.in_thread(worker_block.update_context, block, stamp, C, gram_u, inner_sweeps)
@@ -124,23 +115,28 @@ async def _gather_context(group: WorkerGroup, stamp: TaskStamp) -> Grams:
     context = await group.in_thread(worker_block.apply_transition, block, stamp)
     V = block.V
     exchange.offer("context", stamp.number, ContextRows(V, context.grams))
-    grams = await exchange.gather(V, context.grams, lambda site, rows: group.ask(site, _context_rows, stamp, rows))
+    grams = await exchange.gather(V, context.grams, lambda owner, rows: group.ask(owner, _context_rows, stamp, rows))
     return sequential_sum(grams)
 
 
-async def _context_rows(group: WorkerGroup, stamp: TaskStamp, rows: range) -> ContextRows:
-    context: ContextRows = await _offered(group, "context", stamp)
-    return context.rows(rows)
+async def _context_rows(group: WorkerGroup, stamp: TaskStamp, rows: range) -> ContextRows | None:
+    context: ContextRows | None = await _offered(group, "context", stamp)
+    return None if context is None else context.rows(rows)
 
 
-async def _sums_of_rows(group: WorkerGroup, stamp: TaskStamp, rows: range) -> BlockSums:
-    sums: BlockSums = await _offered(group, "sums", stamp)
-    return sums.rows(rows)
+async def _sums_of_rows(group: WorkerGroup, stamp: TaskStamp, rows: range) -> BlockSums | None:
+    sums: BlockSums | None = await _offered(group, "sums", stamp)
+    return None if sums is None else sums.rows(rows)
 
 
 async def _offered(group: WorkerGroup, kind: str, stamp: TaskStamp) -> Any:
+    """Return what the block offers, or None if it does not yet."""
     exchange = group.block.exchange_at(stamp)
-    return await exchange.offered(kind, stamp.number, lambda: group.block.exchange_at(stamp))
+    try:
+        async with asyncio.timeout(block_actor.WAIT_SECONDS):
+            return await exchange.offered(kind, stamp.number, lambda: group.block.exchange_at(stamp))
+    except TimeoutError:
+        return None
 
 
 async def _apply_transition(group: WorkerGroup, stamp: TaskStamp) -> list[Grams]:

@@ -1,6 +1,6 @@
 """What a worker stores and does: consecutive shards of R, their rows of U, and tasks on them.
 
-Some functions here are Dask tasks, others are called by other workers (:mod:`.worker_rpc`). A block is modified in
+Some functions here are Dask tasks, others are called by other workers (:mod:`.block_actor`). A block is modified in
 place, so it stays on the worker that built it. It counts the levels it was deflated by, and every task carries a
 stamp with the expected count, so that a rebuilt block is never mistaken for the lost one.
 """
