@@ -37,6 +37,7 @@ ON_DEMAND = (
     "living_graphs_scale",
     "cluster",
     "cluster_kills",
+    "cluster_model",
     "worker_calls",
     "gpu",
     "address_space",

@@ -82,13 +82,14 @@ def worker_limit(graph: Graph, nnz: int, workers: int) -> float:
 
 
 def measured_passes(engine: Engine, source: MatrixSource, client: Any = None) -> dict[str, Any]:
-    """Load X and run some passes; returns time, CPU seconds and bytes sent per pass, and the last result.
+    """Load X and run some passes; returns time and CPU seconds of both, bytes sent per pass, and the last result.
 
     If a client is given, CPU time and bytes are those of its workers: the sum, and those of the worker that sends most.
     So are the peaks of memory while X is built and during the passes, beyond what the workers held before.
     """
-    held = held_before(client)
+    held, before, begin = held_before(client), spent(client), time.perf_counter()
     engine.load(source)
+    load_seconds, load_cpu = time.perf_counter() - begin, float((spent(client)[0] - before[0]).sum())
     load_peak = worker_peak(client, held)
     engine.start_level(random_start(0, engine.shape[1], WIDTH, engine.dtype)(0))
     engine.step(INNER_SWEEPS)
@@ -105,6 +106,8 @@ def measured_passes(engine: Engine, source: MatrixSource, client: Any = None) ->
         "seconds": float(np.median(seconds)),
         "cpu": float(cpu.sum()) / PASSES,
         "sent": float(sent.max()) / PASSES,
+        "load_seconds": load_seconds,
+        "load_cpu": load_cpu,
         "load_peak": load_peak,
         "pass_peak": worker_peak(client, held),
     }

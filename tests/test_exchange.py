@@ -10,7 +10,7 @@ from scipy import sparse
 from boostne.factorization import LocalEngine, random_start
 from boostne.factorization.dask import block_actor, exchange, level_calls, worker_block
 from boostne.factorization.dask.block_actor import BlockActor
-from boostne.factorization.dask.exchange import BlockLostError, ContextSlices, Exchange, messages
+from boostne.factorization.dask.exchange import BlockLostError, ContextSlices, Exchange, messages, request_bytes
 from boostne.factorization.dask.partition import block_ranges
 from boostne.factorization.dask.worker_block import TaskStamp
 from boostne.kernels import get_kernels
@@ -179,6 +179,12 @@ def test_messages_are_limited():
     assert list(messages(range(5, 12), exchange.RECEIVED_BYTES // 3)) == [range(5, 8), range(8, 11), range(11, 12)]
     assert list(messages(range(2), exchange.RECEIVED_BYTES * 2)) == [range(1), range(1, 2)]
     assert not list(messages(range(3, 3), 1))
+    assert list(messages(range(4), 10, 20)) == [range(2), range(2, 4)]
+
+
+def test_the_number_of_messages_does_not_grow_with_v():
+    assert request_bytes(10**6) == exchange.RECEIVED_BYTES
+    assert request_bytes(64 * 10**9) == 2 * 10**9
 
 
 def test_data_that_will_not_come_are_not_waited_for(monkeypatch):

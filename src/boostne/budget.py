@@ -33,6 +33,7 @@ ON_DISK_COPIES = 3  # of a factor: both factors, and one of them copied from lev
 
 WORKER_MARGIN = 1.15  # a worker's block relative to an even share: shards are whole rows, and nnz is sampled
 WORKER_CHUNK_BYTES = 1 << 26  # working memory while rows are built or received, generously
+MESSAGE_SHARE = 32  # of V is received at a time
 SORTED_SHARE = 8  # several threads sort at most this fraction of the entries at once: stripe in column_blocked.cpp
 COLUMN_RANGES = 8  # at least, in which a column-blocked pass accumulates C: kRangesPerThread in column_blocked.cpp
 
@@ -235,10 +236,10 @@ def worker_block_bytes(
     growing = (CSR_GROWTH - 1) * entries
     sorted_at_once = _sorted_entries(shape, nnz, entries, threads)
     building = source_bytes + max(growing, sorted_at_once) * entry_bytes(dtype)
-    # V and C, the accepted slice of V, and what the kernel needs or, after the last pass, copies of U and V for the
-    # client; U and the accepted U.
+    # V and C, the accepted slice of V, messages, and what the kernel needs or, after the last pass, copies of U and V
+    # for the client; U and the accepted U.
     copies = _pass_copies(shape[1], components, dtype, threads, max(1, MAX_SHARDS // n_workers))
-    factors = (2 + max(copies, 1 / n_workers) + 1 / n_workers) * shape[1] + 3 * rows
+    factors = (2 + max(copies, 1 / n_workers) + 1 / n_workers + 1 / MESSAGE_SHARE) * shape[1] + 3 * rows
     factor_bytes = factors * max(components, MIN_FACTOR_WIDTH) * dtype.itemsize
     block_bytes = entries * entry_bytes(dtype) + 2 * POINTER_BYTES * rows
     return int(block_bytes + max(building, factor_bytes) + WORKER_CHUNK_BYTES)

@@ -32,10 +32,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boostne.budget import MESSAGE_SHARE
 from boostne.kernels.layout import row_chunks
 from boostne.kernels.tree_reduction import PartialSum, merge_partials, tree_sum
 
-RECEIVED_BYTES = 1 << 24  # that a block requests at a time, from all others together
+RECEIVED_BYTES = 1 << 24  # that a block requests at a time, from all others together; more if V is large
 CHECK_SECONDS = 1.0  # between checks whether data that are waited for will still come
 
 
@@ -158,10 +159,10 @@ class Exchange:
     ) -> NDArray[np.float64]:
         """Fill V with the slices of all other blocks; returns ``V^T V`` of all chunks. ``grams`` are this block's."""
         found = {self.index: grams}
-        row_bytes = V.shape[1] * V.itemsize * max(len(self.others), 1)
+        row_bytes, limit = V.shape[1] * V.itemsize * max(len(self.others), 1), request_bytes(V.nbytes)
 
         async def pull(block: int) -> None:
-            for rows in messages(self.slices.rows(block), row_bytes):
+            for rows in messages(self.slices.rows(block), row_bytes, limit):
                 received = await ask(block, rows)
                 V[rows.start : rows.stop] = received.V
                 found[block] = received.grams
@@ -181,7 +182,7 @@ class Exchange:
         """
         C, grams = own.parts[0].sum, own.grams
         row_bytes = C.shape[1] * C.itemsize * max(len(self.others), 1)
-        for rows in messages(self.rows, row_bytes):
+        for rows in messages(self.rows, row_bytes, request_bytes(C.nbytes)):
             sums = dict(zip(self.others, await self._ask_all(ask, rows), strict=True))
             sums[self.index] = own.rows(rows)
             in_order = [sums[block] for block in range(self.n_blocks)]
@@ -193,9 +194,17 @@ class Exchange:
         return await asyncio.gather(*(ask(block, rows) for block in self.others))
 
 
-def messages(rows: range, row_bytes: int) -> Iterator[range]:
-    """Divide rows so that each part has at most :data:`RECEIVED_BYTES`, but at least one row."""
-    size = max(1, RECEIVED_BYTES // row_bytes)
+def request_bytes(v_bytes: int) -> int:
+    """Return how many bytes a block requests at a time, from all others together, given the size of V.
+
+    A share of V, so that the number of calls does not grow with it: each takes CPU time, whatever its size.
+    """
+    return max(RECEIVED_BYTES, v_bytes // MESSAGE_SHARE)
+
+
+def messages(rows: range, row_bytes: int, limit: int | None = None) -> Iterator[range]:
+    """Divide rows so that each part has at most ``limit`` or :data:`RECEIVED_BYTES`, but at least one row."""
+    size = max(1, (limit or RECEIVED_BYTES) // row_bytes)
     for first in range(rows.start, rows.stop, size):
         yield range(first, min(first + size, rows.stop))
 
