@@ -1,6 +1,6 @@
 """Costs of the parts of a fit on a cluster, in CPU seconds of one thread, for :mod:`benchmarks.cluster_model`.
 
-CPU time depends little on other load, and the least of some repetitions less. Push and passes are measured on two sizes
+CPU time depends less on other load than elapsed time. Push and passes are measured on two sizes
 of graphs, since larger ones fit worse into caches; this growth is extrapolated by the logarithm of the number of nodes.
 """
 
@@ -31,6 +31,7 @@ PER_ROW = (20, 60)
 REPEATS = 3
 # Rows of a fetched slice of V (a message, and one of no size), and how often it is fetched.
 FETCHES = ((60_000, 20), (1, 60))
+IDLE_SECONDS = 5
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ class Costs:
         Of a worker, per byte and call, if it sends as much as it receives.
     latency : float
         Elapsed seconds of a call.
+    background : float
+        Of a worker process that does nothing, per elapsed second: Dask samples its threads and sends reports.
     read_edge : float
         To read an edge from a Parquet file and assemble the adjacency.
     push_growth, pass_growth : float
@@ -67,6 +70,7 @@ class Costs:
     message_byte: float
     message_call: float
     latency: float
+    background: float
     read_edge: float
     push_growth: float
     pass_growth: float
@@ -107,7 +111,7 @@ def measured_costs() -> Costs:
     pass_entry, pass_row, pass_column = fitted(sizes, [m.sweep for m in found])
     expected = pass_entry * beyond.entries + pass_row * beyond.rows + pass_column * beyond.columns * beyond.shards
     doublings = float(np.log2(GROWTH_NODES / COST_NODES))
-    message_byte, message_call, latency = measured_messages()
+    message_byte, message_call, latency, background = measured_messages()
     return Costs(
         push_row=push_row,
         push_entry=push_entry,
@@ -119,6 +123,7 @@ def measured_costs() -> Costs:
         message_byte=message_byte,
         message_call=message_call,
         latency=latency,
+        background=background,
         read_edge=measured_reading(graph),
         push_growth=max(beyond.build / part.build * part.rows / beyond.rows - 1, 0.0) / doublings,
         pass_growth=max(beyond.sweep / expected - 1, 0.0) / doublings,
@@ -134,22 +139,21 @@ def fitted(sizes: list[tuple[int, ...]], seconds: list[float]) -> list[float]:
 
 
 def cpu_seconds(function: Callable[[], Any], repeats: int = REPEATS) -> float:
-    """Return the least CPU time of some calls."""
+    """Return the median CPU time of some calls."""
     seconds = []
     for _ in range(repeats):
         begin = time.process_time()
         function()
         seconds.append(time.process_time() - begin)
-    return min(seconds)
+    return float(np.median(seconds))
 
 
 def measured_rows(graph: Graph, rows: range, per_row: int) -> MeasuredRows:
     """Build some rows of X as a worker does, and pass over them."""
     kernels, n = get_kernels(threads=1), graph.n_nodes
     source = source_of(graph, per_row)
-    begin = time.process_time()
     R = built(source, rows, kernels)
-    build = time.process_time() - begin
+    build = cpu_seconds(lambda: built(source, rows, kernels), repeats=REPEATS if len(rows) < n else 1)
     V = padded_factor(random_start(0, n, WIDTH, source.dtype)(0))
     U = padded_factor(np.zeros((len(rows), WIDTH), V.dtype))
     gram = V.T.astype(np.float64) @ V.astype(np.float64)
@@ -212,23 +216,28 @@ class Peer:
         return min(seconds)
 
 
-def measured_messages() -> tuple[float, float, float]:
-    """Return CPU seconds per byte and per call, and the latency, of two workers that fetch from each other."""
+def measured_messages() -> tuple[float, float, float, float]:
+    """Return CPU seconds per byte and call, latency, and background of two workers that fetch from each other."""
     from distributed import Client
 
     cpu, least = [], []
     with Client(**cluster_options(2)) as client:
         client.wait_for_workers(2)
         addresses = sorted(client.run(time.process_time))
+        before, begin = client.run(time.process_time), time.perf_counter()
+        time.sleep(IDLE_SECONDS)
+        after, idle = client.run(time.process_time), time.perf_counter() - begin
+        background = sum(after[at] - before[at] for at in addresses) / 2 / idle
         for rows, times in FETCHES:
             peers = [client.submit(Peer, rows, actor=True, workers=[at], pure=False).result() for at in addresses]
             for count in (3, times):  # the first calls open connections
-                before = client.run(time.process_time)
+                before, begin = client.run(time.process_time), time.perf_counter()
                 futures = [peer.fetch(other, count) for peer, other in zip(peers, reversed(peers), strict=True)]
                 latency = min(future.result() for future in futures)
-                after = client.run(time.process_time)
-            cpu.append(sum(after[at] - before[at] for at in addresses) / 2 / times)
+                after, elapsed = client.run(time.process_time), time.perf_counter() - begin
+            spent = sum(after[at] - before[at] for at in addresses) / 2 - background * elapsed
+            cpu.append(max(spent, 0.0) / times)
             least.append(latency)
     (large, _), _ = FETCHES
     per_call = cpu[1]
-    return max(cpu[0] - per_call, 0.0) / (large * WIDTH * 4), per_call, least[1]
+    return max(cpu[0] - per_call, 0.0) / (large * WIDTH * 4), per_call, least[1], background

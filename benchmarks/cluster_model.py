@@ -200,7 +200,8 @@ def check(costs: Costs, graph: Graph, workers: int) -> dict[str, Any]:
     """Run passes on worker processes of this machine; returns measurements, and predictions divided by them.
 
     The processes share the cores: CPU seconds of all of them, divided by as many cores as they can use, are the time
-    that the machine needs. Elapsed time is reported as well, but other load on the machine is in it.
+    that the machine needs. Elapsed time is reported as well, but other load on the machine is in it; so is, for each
+    second of it, the background of every process.
     """
     case = Case(graph.n_nodes, graph.n_edges, workers, threads=1, per_row=CHECKED_PER_ROW)
     found = passes_on_cluster(source_of(graph, CHECKED_PER_ROW), workers)

@@ -18,6 +18,7 @@ COSTS = Costs(
     message_byte=5e-10,
     message_call=5e-4,
     latency=3e-4,
+    background=0.02,
     read_edge=2e-7,
     push_growth=0.05,
     pass_growth=0.05,
