@@ -38,6 +38,7 @@ ON_DEMAND = (
     "cluster",
     "cluster_kills",
     "cluster_model",
+    "client_memory",
     "worker_calls",
     "gpu",
     "address_space",

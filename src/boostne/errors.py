@@ -82,7 +82,8 @@ class UnknownNodeError(BoostneError, KeyError):
         return str(self.args[0])
 
 
-class MemoryLimitError(BoostneError, MemoryError):
+# MemoryError comes first because it has its own __new__: otherwise Dask cannot send the error from a worker.
+class MemoryLimitError(MemoryError, BoostneError):
     """A computation that would exceed the available memory or its limit; raised before allocating.
 
     Examples

@@ -14,7 +14,7 @@ import click
 from boostne.cli.command import Command, debug_option, json_option, no_notes_option, quiet_option
 from boostne.cli.estimator import MATRIX_METHODS, check_direction, make_estimator, matrix_classes, method_classes
 from boostne.cli.file_options import GRAPH_FILE_OPTIONS, GRAPH_FILE_SECTION
-from boostne.cli.inputs import load_graph
+from boostne.cli.inputs import load_graph, worker_read_options
 from boostne.cli.model_options import CLUSTER_OPTIONS, MODEL_OPTIONS, MODEL_SECTIONS
 from boostne.cli.options import RegistryChoice, check_model_options, given, to_undirected_option
 from boostne.cli.outputs import check_embedding_output, check_output
@@ -82,7 +82,7 @@ _bipartite_option = click.option(
         "boostne embed purchases.csv -o users.npz --bipartite --model model.npz",
         "boostne embed large.txt -o large.npz --memory 4GB",
         "boostne embed large.txt -o large.npz --scheduler tcp://10.0.0.1:8786",
-        "boostne embed huge.txt -o /shared/huge/ --scheduler tcp://10.0.0.1:8786",
+        "boostne embed /shared/huge.parquet -o /shared/huge/ --scheduler tcp://10.0.0.1:8786",
     ],
     sections={**MODEL_SECTIONS, "Dask cluster": CLUSTER_OPTIONS, GRAPH_FILE_SECTION: GRAPH_FILE_OPTIONS},
     common=_COMMON,
@@ -94,7 +94,8 @@ _bipartite_option = click.option(
     metavar="FILE",
     required=True,
     help="File to write: .npz, .npy, .parquet, .csv, .emb or .txt (word2vec). With --scheduler or --workers also "
-    "a folder, FOLDER/, in which the workers write Parquet parts.",
+    "a folder, FOLDER/, in which the workers write Parquet parts; then they read a GRAPH that is a Parquet file or a "
+    "folder of them, too, which all of them must see.",
 )
 @click.option(
     "--model",
@@ -121,10 +122,13 @@ def embed(ctx: click.Context, /, graph: str, output: str, model: str | None, met
     session = session_of(ctx)
     session.saved = "nothing was written"
     begin = time.perf_counter()
+    read_options = worker_read_options(ctx, graph) if in_parts else None
     with session.screen.progress() as progress:
-        progress(Progress("reading", 0, graph))
-        network = load_graph(ctx, graph)
-        check_direction(network, method)
+        network = None
+        if read_options is None:
+            progress(Progress("reading", 0, graph))
+            network = load_graph(ctx, graph)
+            check_direction(network, method)
         with _cluster(ctx) as engine:
             estimator = make_estimator(method, parameters, engine)
             if "checkpoint" in parameters:
@@ -132,7 +136,9 @@ def embed(ctx: click.Context, /, graph: str, output: str, model: str | None, met
                     f"finished levels are saved in {parameters['checkpoint']}; run the same command again to resume"
                 )
             if in_parts:
-                estimator.fit_to_parts(network, output, progress=progress)
+                estimator.fit_to_parts(
+                    graph if network is None else network, output, read_options=read_options, progress=progress
+                )
             else:
                 estimator.fit(network, progress=progress)
         if not in_parts:
@@ -147,7 +153,7 @@ def embed(ctx: click.Context, /, graph: str, output: str, model: str | None, met
         if hasattr(estimator, "settings_"):
             session.screen.note("setting", f"{_describe_setting(estimator.settings_)}{_residual(estimator)}")
         own = {} if model is None else {"model": model}
-        print_pairs(lines | own | {"next": _next_commands(output, network)})
+        print_pairs(lines | own | {"next": _next_commands(output, _first_node(network, estimator))})
 
 
 @click.command(
@@ -286,13 +292,29 @@ def _describe_setting(settings: dict[str, Any]) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {matrices.get(value, value)}" for name, value in settings.items())
 
 
-def _summary(name: str, graph: "Graph", model: Any, output: str, seconds: float) -> dict[str, str]:
+def _describe_graph(graph: "Graph | None", model: Any) -> str:
+    """Return the size and kind of a graph, None if the workers have read it."""
+    if graph is None:
+        facts = model.graph_facts_
+        nodes, edges, kind, weighted = f"{facts.n_nodes:,}", facts.n_edges, "", facts.weighted
+    else:
+        nodes = f"{graph.n_nodes:,}" if graph.sides is None else f"{len(model.embedding_):,} + {len(model.targets_):,}"
+        edges, kind, weighted = graph.n_edges, "directed, " if graph.directed else "", graph.weighted
+    return f"{nodes} nodes, {edges:,} edges, {kind}{'weighted' if weighted else 'unweighted'}"
+
+
+def _first_node(graph: "Graph | None", model: Any) -> str:
+    """Return the id of a node, as a command would name it."""
+    if graph is None:
+        return shlex.quote(str(model.graph_facts_.first_node))
+    return shlex.quote(str(graph.nodes[0])) if graph.n_nodes else "NODE"
+
+
+def _summary(name: str, graph: "Graph | None", model: Any, output: str, seconds: float) -> dict[str, str]:
     from boostne.io.parts import part_paths
     from boostne.memory import format_bytes
 
-    kind = ("directed, " if graph.directed else "") + ("weighted" if graph.weighted else "unweighted")
-    nodes = f"{graph.n_nodes:,}" if graph.sides is None else f"{len(model.embedding_):,} + {len(model.targets_):,}"
-    lines = {"graph": f"{name}: {nodes} nodes, {graph.n_edges:,} edges, {kind}"}
+    lines = {"graph": f"{name}: {_describe_graph(graph, model)}"}
     if hasattr(model, "embedding_"):
         lines["vectors"] = describe_embedding(model.embedding_)
         if model.embedding_.targets is not None:
@@ -312,9 +334,8 @@ def _summary(name: str, graph: "Graph", model: Any, output: str, seconds: float)
     return lines
 
 
-def _next_commands(output: str, graph: "Graph") -> str:
+def _next_commands(output: str, node: str) -> str:
     file = shlex.quote(output)
-    node = shlex.quote(str(graph.nodes[0])) if graph.n_nodes else "NODE"
     return f"boostne similar {file} {node}, boostne explore {file}, boostne evaluate {file} LABELS"
 
 

@@ -43,6 +43,21 @@ def _load_graph(ctx: click.Context, name: str, **options: Any) -> "Graph":
     return graph.to_undirected() if ctx.params.get("to_undirected") else graph
 
 
+def worker_read_options(ctx: click.Context, name: str) -> dict[str, Any] | None:
+    """Return the options of a graph that the workers of a cluster can read: a Parquet table; None for any other."""
+    from boostne.io.edge_tables import is_parquet
+    from boostne.models.parts_base import READ_OPTIONS
+
+    options = _with_weight(**given(ctx, GRAPH_FILE_OPTIONS))
+    # Workers of other machines may see a file that this one does not.
+    if not is_parquet(Path(name)) or (ctx.params["workers"] is not None and not Path(name).exists()):
+        return None
+    # What a Parquet table is anyway. Other options are for the reader, or errors of it.
+    usual = {"format": "parquet", "directed": False}
+    wanted = {key: value for key, value in options.items() if key not in usual or usual[key] != value}
+    return wanted if wanted.keys() <= set(READ_OPTIONS) else None
+
+
 def load_labels(ctx: click.Context, name: str) -> "Labels":
     """Return the labels in a file or data set."""
     from boostne.io import read_labels
@@ -75,14 +90,17 @@ def check_order(embeddings: Sequence[str], labels: str) -> None:
         raise click.UsageError(f"the labels come last: {labels!r} is a file of vectors, {embeddings[0]!r} is not.")
 
 
-def _read_graph(name: str, *, no_weight: bool = False, **options: Any) -> "Graph":
+def _read_graph(name: str, **options: Any) -> "Graph":
     from boostne.io import read_graph
 
+    return read_graph(name, **_with_weight(**options))
+
+
+def _with_weight(*, no_weight: bool = False, **options: Any) -> dict[str, Any]:
+    """Return the options of read_graph, where False stands for no weight."""
     if no_weight and "weight" in options:
         raise click.UsageError("--weight and --no-weight exclude each other: give one of them.")
-    if no_weight:
-        options["weight"] = False
-    return read_graph(name, **options)
+    return options | ({"weight": False} if no_weight else {})
 
 
 def _load(

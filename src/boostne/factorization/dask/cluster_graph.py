@@ -105,7 +105,8 @@ class ClusterGraph:
 
     def _readers(self) -> list[Worker]:
         """Return a worker of each machine that does not have the graph."""
-        self._cluster.place_for(0, {})  # waits for a worker if there is none
+        if not self._cluster.workers():
+            self._cluster.place_for(0, {})  # waits for one
         machines = self._cluster.run_on_all(worker_graph.machine_without, self._files)
         alive = self._cluster.workers()
         self._owned = {address: owned for address, owned in self._owned.items() if address in alive}
