@@ -153,7 +153,7 @@ class TestResult:
             assert_same(output, boostne(4, levels=2, **PLAIN).fit(graphs.karate()).embedding_)
         options = [*small, "--no-header", "--scheduler", cluster.address]
         assert run(["embed", str(edges), "-o", f"{tmp_path / 'other'}/", *options]) == 1
-        assert "header= does not apply to format 'parquet'" in capsys.readouterr().err
+        assert "--header does not apply to format 'parquet'" in capsys.readouterr().err
 
     def test_warnings_are_issued_here(self, client, tmp_path):
         table = pa.table({"u": [1, 2, 3, 7, 4], "v": [2, 3, 1, 7, 1]})
