@@ -108,5 +108,7 @@ def plot(rows: list[dict[str, Any]]) -> None:
             axis.annotate(str(row["per_row"]), (row["cpu_s"], row[name]), xytext=(3, -11), textcoords="offset points")
         axis.set(title=f"{kind}, {n_nodes:,} nodes", xlabel="CPU seconds of the fit", ylabel="accuracy")
         axis.grid(alpha=0.3)
-    axes.flat[0].legend(fontsize=8, title="numbers: entries per row; x: random start", title_fontsize=8)
+    handles, labels = axes.flat[0].get_legend_handles_labels()
+    title = "numbers: entries per row; crosses: random start"
+    figure.legend(handles, labels, title=title, loc="outside lower center", ncols=len(labels), fontsize=9)
     figure.savefig(PLOT, dpi=110)

@@ -84,8 +84,9 @@ class BoostNE(InductiveEmbedder, PartsEmbedder):
         Folder for finished levels. A run that was killed and is started again with the same graph and
         parameters resumes from there and ends with the same bits. See :class:`~boostne.Checkpoint`.
     tol : float, default=2e-4
-        A level ends when a pass over the residual lowers its objective by less than this share of ``||R_i||^2``;
-        proportionally less if a level explains less than 0.4 % of that, as on graphs with more than 100,000 nodes.
+        A level ends when a pass over the residual, from the fourth on, lowers its objective by less than this share of
+        ``||R_i||^2``; proportionally less if a level explains less than 0.4 % of that, as on graphs with more than
+        100,000 nodes.
     max_iter : int, default=100
         Largest number of passes per level.
     dtype : {"float32", "float64"}, default="float32"
