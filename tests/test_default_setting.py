@@ -133,7 +133,7 @@ class TestReport:
         output = ["-o", str(tmp_path / "x.npz"), "--dimensions", "8", "--levels", "2"]
         assert run(["embed", "karate", *output]) == 0
         assert re.fullmatch(
-            "boostne: setting: connectivity DeepWalkMatrix, window 15, approximation exact, propagation 0.6, "
+            "boostne: setting: connectivity deepwalk, window 15, approximation exact, propagation 0.6, "
             r"vector length 2.5; relative residual 0\.\d{3}, 508 entries\n",
             capsys.readouterr().err,
         )

@@ -232,5 +232,5 @@ class TestCommandLine:
         path = str(tmp_path / "x.npz")
         assert run(["embed", "digits", "-o", path, "--memory", "1MB"]) == 3
         error = capsys.readouterr().err
-        assert "The smallest sufficient memory_limit is '" in error
+        assert "The smallest sufficient --memory is '" in error
         assert not Path(path).exists()

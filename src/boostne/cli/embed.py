@@ -82,7 +82,7 @@ _bipartite_option = click.option(
         "boostne embed purchases.csv -o users.npz --bipartite --model model.npz",
         "boostne embed large.txt -o large.npz --memory 4GB",
         "boostne embed large.txt -o large.npz --scheduler tcp://10.0.0.1:8786",
-        "boostne embed /shared/huge.parquet -o /shared/huge/ --scheduler tcp://10.0.0.1:8786",
+        "boostne embed /nas/huge.parquet -o /nas/huge/ --scheduler tcp://10.0.0.1:8786",
     ],
     sections={**MODEL_SECTIONS, "Dask cluster": CLUSTER_OPTIONS, GRAPH_FILE_SECTION: GRAPH_FILE_OPTIONS},
     common=_COMMON,
