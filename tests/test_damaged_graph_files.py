@@ -4,6 +4,7 @@ import base64
 import gzip
 import io
 import multiprocessing.spawn
+import struct
 import subprocess
 import sys
 import zipfile
@@ -171,6 +172,12 @@ class TestMat:
         damaged[offset] ^= 1 << bit
         path = write("g.mat", damaged)
         refused(path, "cannot be read as mat")
+
+    @pytest.mark.parametrize("name", ["g.mat", "g.mat.gz"])
+    def test_a_negative_size_does_not_lead_back_forever(self, write, name):
+        # Version 4: its three columns of -8 bytes end where the variable begins.
+        data = struct.pack("<5i", 0, 1, -3, 0, 4) + b"abc\0" + bytes(64)
+        refused(write(name, gzip.compress(data) if name.endswith(".gz") else data), "a variable has a negative size")
 
     def test_a_crash_names_the_cause(self, write, content, monkeypatch):
         monkeypatch.setattr(mat_files, "_PARSER", write("parser.py", "import os; os.abort()"))

@@ -11,10 +11,32 @@ An error is answered by ``{"error": kind, "reason": text}``.
 """
 
 import gzip
+import io
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+
+_MAX_RETURNS = 1000
+
+
+class _Stream:
+    """A file in which SciPy cannot go back forever, as it would if a variable has a negative size."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._returns = 0
+        self.read, self.tell = stream.read, stream.tell
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Set the position; raise ValueError after many steps back, of which a valid file needs a few."""
+        before = self.tell()
+        position = self._stream.seek(offset, whence)
+        if position < before - 1:  # SciPy returns by one byte after it has looked for the end of the file
+            self._returns += 1
+            if self._returns > _MAX_RETURNS:
+                raise ValueError("a variable has a negative size")
+        return position
 
 
 def main() -> None:
@@ -37,7 +59,8 @@ def _serve(request: dict[str, Any]) -> None:
     if request["memory"] is not None:
         _limit_memory(request["memory"])
     file = request["file"]
-    with (gzip.open if file.lower().endswith(".gz") else open)(file, "rb") as stream:
+    with (gzip.open if file.lower().endswith(".gz") else open)(file, "rb") as raw:
+        stream = _Stream(raw)
         found = whosmat(stream)
         if not all(name for name, _, _ in found):  # SciPy before 1.16 takes zeros for variables
             raise ValueError("a variable has no name")
