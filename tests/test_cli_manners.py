@@ -40,6 +40,7 @@ def inside(folder, monkeypatch, capsys):
         (["embed", "karate", "-o", "x.npz", "--dim", "8"], "there is no option --dim. Did you mean --dimensions?"),
         (["embed", "karate", "-o", "x.npz", "--dimesions", "8"], "Did you mean --dimensions or"),
         (["similar", "k.npz", "0", "--window", "8"], "there is no option --window; it belongs to 'boostne embed'"),
+        (["links", "karate", "--checkpoint", "x"], "there is no option --checkpoint; it belongs to 'boostne embed'"),
         (
             ["embed", "karate", "-o", "x.npz", "--method", "hope", "--levels", "2"],
             "--levels belongs to --method boostne",

@@ -10,7 +10,7 @@ from boostne.cli.embed import method_option
 from boostne.cli.estimator import check_direction, make_estimator
 from boostne.cli.file_options import GRAPH_FILE_OPTIONS, GRAPH_FILE_SECTION
 from boostne.cli.inputs import load_graph
-from boostne.cli.model_options import MODEL_OPTIONS, MODEL_SECTIONS
+from boostne.cli.model_options import MODEL_SECTIONS
 from boostne.cli.options import check_model_options, given, names, options_of, to_undirected_option
 from boostne.cli.session import session_of
 from boostne.progress import Progress
@@ -24,6 +24,12 @@ LINK_OPTIONS = (
         "--operator", names, "How a pair is scored, separated by commas: dot, cosine, hadamard, average, l1, l2."
     ),
 )
+# A checkpoint is of one fit, and each split has its own.
+_METHOD_SECTIONS = {
+    section: tuple(option for option in options if option.name not in ("checkpoint", "keep_matrix"))
+    for section, options in MODEL_SECTIONS.items()
+}
+_METHOD_OPTIONS = tuple(option for options in _METHOD_SECTIONS.values() for option in options)
 
 
 @click.command(
@@ -32,13 +38,13 @@ LINK_OPTIONS = (
 
     GRAPH is a file or the name of a data set. Some edges are hidden, the rest is embedded, and hidden edges are
     compared with pairs of nodes that are not linked: the AUC is the probability that a hidden edge has the higher
-    score. Takes the options of 'boostne embed'; --seed is also the seed of the splits.
+    score. Takes the options of 'boostne embed' but for checkpoints; --seed is also the seed of the splits.
     """,
     examples=[
         "boostne links karate --dimensions 16 --levels 4",
         "boostne links edges.csv --method node2vec --repeats 2",
     ],
-    sections={"Evaluation": LINK_OPTIONS, **MODEL_SECTIONS, GRAPH_FILE_SECTION: GRAPH_FILE_OPTIONS},
+    sections={"Evaluation": LINK_OPTIONS, **_METHOD_SECTIONS, GRAPH_FILE_SECTION: GRAPH_FILE_OPTIONS},
 )
 @click.argument("graph")
 @method_option
@@ -52,7 +58,7 @@ def links(ctx: click.Context, /, graph: str, method: str, as_json: bool, **_: An
     from boostne.evaluation import evaluate_links
 
     check_model_options(ctx)
-    model = make_estimator(method, given(ctx, MODEL_OPTIONS))
+    model = make_estimator(method, given(ctx, _METHOD_OPTIONS))
     with session_of(ctx).screen.progress() as progress:
         progress(Progress("reading", 0, graph))
         network = load_graph(ctx, graph)

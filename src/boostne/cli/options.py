@@ -136,7 +136,7 @@ def check_model_options(ctx: click.Context) -> None:
     for option in ctx.command.params:
         if isinstance(option, ModelOption) and ctx.params[option.name] is not None:
             option.check(method, matrix)
-    if ctx.params["keep_matrix"] and ctx.params["checkpoint"] is None:
+    if ctx.params.get("keep_matrix") and ctx.params["checkpoint"] is None:
         raise click.UsageError("--keep-matrix needs --checkpoint FOLDER.")
 
 
