@@ -1,11 +1,11 @@
 """A Dask cluster as the engine sees it: its workers, their memory, and its failures."""
 
 import asyncio
-import concurrent.futures
 import logging
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -283,7 +283,7 @@ def connect(address: str) -> Any:
     options = _connection_options(address)
     try:
         # In a separate thread, since a notebook runs an event loop in the main one.
-        with concurrent.futures.ThreadPoolExecutor(1) as thread:
+        with ThreadPoolExecutor(1) as thread:
             thread.submit(lambda: asyncio.run(_try_connection(address, options))).result()
         return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
