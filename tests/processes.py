@@ -35,15 +35,17 @@ def without_reading_notes(stderr):
     return "".join(line for line in stderr.splitlines(keepends=True) if not line.startswith("boostne: read: "))
 
 
-def _exit_with_parent():
+def _exit_with_parent(pipe):
     # Not through sys.stdin, whose lock a daemon thread would still hold when the interpreter shuts down.
-    while os.read(0, 1024):
+    while os.read(pipe, 1024):
         pass
     os._exit(1)
 
 
 def _main():
-    threading.Thread(target=_exit_with_parent, daemon=True).start()
+    # A copy, because pytest replaces descriptor 0, and a read that the system restarts, as after SIGCONT, would see the
+    # end of the replacement.
+    threading.Thread(target=_exit_with_parent, args=(os.dup(0),), daemon=True).start()
     _, kind, what, *arguments = sys.argv
     sys.path[0] = ""  # as for python itself, rather than the folder of this file
     sys.argv = [what, *arguments]
