@@ -1,10 +1,13 @@
 """The Dask engine on real processes: equal to the local engine, and robust to failures of a cluster."""
 
+import asyncio
 import gc
 import os
 import re
+import signal
 import socket
 import subprocess
+import time
 from copy import copy
 from pathlib import Path
 
@@ -339,6 +342,25 @@ def test_processes_die_with_a_killed_parent():
     assert not child.is_running()
 
 
+REPLACES_STDIN = """
+import os, threading
+os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # as pytest does
+print('running', flush=True)
+threading.Event().wait(1)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+def test_processes_survive_a_pause():
+    child = start_python("-c", REPLACES_STDIN, stdout=subprocess.PIPE)
+    child.stdout.readline()
+    for number in (signal.SIGSTOP, signal.SIGCONT):
+        child.send_signal(number)
+        time.sleep(0.1)
+    child.communicate()
+    assert child.returncode == 0
+
+
 def random_matrix(seed):
     """Return a matrix with ten shards."""
     return sparse.csr_array(np.random.default_rng(seed).random((700, 700), "float32"))
@@ -592,6 +614,29 @@ class TestErrors:
         monkeypatch.setattr(client, "scheduler_info", raced)
         assert len(engine_cluster.workers()) == 2
         assert len(answers) == 2
+
+    def test_an_interrupted_wait_leaves_no_coroutine(self, client, monkeypatch, recwarn):
+        """Dask cancels what it waits for when the user interrupts it, maybe before the first step of that."""
+        engine_cluster = dask_cluster.Cluster(client)
+
+        async def reply():
+            return 1
+
+        async def canceled_at_once(function, timeout):
+            started = function()
+            task = asyncio.ensure_future(asyncio.wait_for(started, timeout) if timeout else started)
+            task.cancel()
+            await task
+
+        def interrupted(function, callback_timeout=None):
+            with pytest.raises(asyncio.CancelledError):
+                asyncio.run(canceled_at_once(function, callback_timeout))
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(client, "sync", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            engine_cluster._within(1, reply)
+        assert [str(warning.message) for warning in recwarn] == []
 
     def test_closed_client(self, two_workers, graph):
         client = connect(two_workers.address)

@@ -90,6 +90,9 @@ def progress_bar() -> Iterator[tuple[Any, ProgressCallback]]:
     from rich.progress import Progress as Bars
 
     console = Console(stderr=True)
+    if not (console.is_terminal or console.is_jupyter):
+        yield console, silent
+        return
     columns = (
         TextColumn("{task.description:<12}"),
         BarColumn(bar_width=max(12, min(40, console.width - 64))),
@@ -98,9 +101,7 @@ def progress_bar() -> Iterator[tuple[Any, ProgressCallback]]:
         TextColumn("{task.fields[detail]}", markup=False),
     )
     stages: dict[str, Any] = {}
-    # A bar that cannot be drawn would still end with an empty line.
-    hidden = not (console.is_terminal or console.is_jupyter)
-    with Bars(*columns, console=console, transient=True, disable=hidden) as live:
+    with Bars(*columns, console=console, transient=True) as live:
 
         def show(progress: Progress) -> None:
             if progress.stage not in stages:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -92,12 +92,13 @@ class Cluster:
             try:
                 found = self._client.scheduler_info(n_workers=-1)
                 workers: dict[str, Any] = found["workers"]
+                count: int = found["n_workers"]
             except (OSError, KeyError, ValueError, RuntimeError, TimeoutError) as error:
                 raise self._gone() from error
             if self._client.status != "running":
                 raise self._gone()
             # The client's own refresh, in another thread, may have replaced the answer by one that names no workers.
-            if len(workers) == found.get("n_workers", len(workers)):
+            if len(workers) == count:
                 return workers
 
     def place_for(self, size: int, n_blocks: dict[str, int]) -> Worker:
@@ -202,7 +203,7 @@ class Cluster:
         try:
             while True:
                 try:
-                    return reply.result(POLL_SECONDS)
+                    return self._within(POLL_SECONDS, lambda: reply)
                 except TimeoutError as error:
                     _break_cycle(error)
                     if reply.done():  # since, or with an error of this type
@@ -218,8 +219,17 @@ class Cluster:
         """Fetch finished results; raise TimeoutError if that takes too long."""
         gather = self._client.gather
         with self._client.as_current():  # to which actors among the results are then bound
-            found = self._client.sync(lambda: gather(list(futures), asynchronous=True), callback_timeout=seconds)
-        return list(found)
+            return list(self._within(seconds, lambda: gather(list(futures), asynchronous=True)))
+
+    def _within(self, seconds: float, start: Callable[[], Awaitable[Any]]) -> Any:
+        """Start something on the client's event loop and wait for it; raise TimeoutError if it takes too long."""
+
+        # With a timeout of Dask's own, an interrupt at the wrong moment would leave what was started unawaited, and
+        # Python would warn of that.
+        async def bounded() -> Any:
+            return await asyncio.wait_for(start(), seconds)
+
+        return self._client.sync(bounded)
 
     def _check_alive(self, used: set[str], last_running: float) -> float:
         """Raise if a worker is gone or was paused for too long; else return when all were last running."""
