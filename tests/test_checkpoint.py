@@ -108,6 +108,19 @@ class TestLevels:
         with pytest.warns(UserWarning, match=problem):
             assert len(read_levels(tmp_path)) == 1
 
+    @pytest.mark.parametrize("dtype", ["m8[s]", "M8[s]", "U1"])
+    def test_levels_of_other_types_are_computed_again(self, tmp_path, dtype):
+        write_levels(tmp_path)
+        path = tmp_path / "level-02.npz"
+        with np.load(path) as archive:
+            arrays = dict(archive)
+        np.savez(path, **arrays | {"U": np.zeros((5, 2), dtype)})
+        with pytest.warns(
+            UserWarning,
+            match=r"level-02\.npz is damaged \(U must contain numbers, found the type .*level 2 is computed again",
+        ):
+            assert len(read_levels(tmp_path)) == 1
+
     def test_levels_of_another_run_are_refused(self, tmp_path):
         write_levels(tmp_path / "one")
         write_levels(tmp_path / "other", run={**RUN, "seed": 1})

@@ -22,6 +22,7 @@ Origin = dict[str, Any]
 Arrays = Mapping[str, NDArray[Any]]
 
 _CHECKSUM = "sha256"
+_NUMBERS = "biuf"  # kinds of dtypes
 _PROBLEMS = {
     "run": "belongs to another run",
     "content": "contains {found!r} instead of {expected!r}",
@@ -68,6 +69,9 @@ def read_arrays(path: Path, expected: Origin, names: Iterable[str], optional: st
         _check_origin(path, origin, expected)
         wanted = [*names, *(name for name in archive.names if name == optional)]
         arrays = {name: archive.read(name) for name in wanted}
+    for name, array in arrays.items():
+        if array.dtype.kind not in _NUMBERS:  # a checksum is of numbers only
+            raise FileFormatError(f"{path}: {name} must contain numbers, found the type {array.dtype}")
     found = checksum(origin, arrays)
     if found != stored:
         raise FileFormatError(f"{path}: its checksum does not match its content")
