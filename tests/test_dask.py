@@ -94,6 +94,16 @@ def assert_same(model, expected):
         np.testing.assert_array_equal(found, objective)
 
 
+def held_by_workers(client):
+    """Return the kinds of results that the workers hold; garbage is not held."""
+
+    def keys(dask_worker):
+        gc.collect()
+        return [*dask_worker.data, *dask_worker.state.actors, *block_actor.ACTORS]
+
+    return {key.partition("-")[0] for some in client.run(keys).values() for key in some}
+
+
 class TestEqualToTheLocalEngine:
     @pytest.mark.parametrize(
         "changes",
@@ -188,23 +198,30 @@ class TestEqualToTheLocalEngine:
 
     def test_workers_release_all_results(self, client, graph):
         on(client, graph, levels=1)
-        wait_until(lambda: not any(client.run(lambda dask_worker: list(dask_worker.data)).values()))
-        wait_until(lambda: not any(client.run(lambda: list(block_actor.ACTORS)).values()))
+        wait_until(lambda: not held_by_workers(client))
+
+    def test_workers_release_the_blocks_of_a_run_whose_error_is_kept(self, client, graph, monkeypatch):
+        """As a notebook keeps the last one, and with it the frames and their futures."""
+
+        def fail(placement, *_):
+            raise RuntimeError(len(placement.placed))
+
+        monkeypatch.setattr(BlockPlacement, "call", fail)
+        with pytest.raises(RuntimeError) as kept:
+            on(client, graph)
+        wait_until(lambda: not held_by_workers(client))
+        assert kept.traceback[-1].frame.f_locals["placement"].placed
 
     def test_workers_hold_nothing_but_their_blocks(self, client, graph, monkeypatch):
         """They release the graph and drafts of rows even if the client had to wait and its garbage is not collected."""
         monkeypatch.setattr(dask_cluster, "POLL_SECONDS", 0.001)
         source = ExactSource(graph, window=3, negative=1, dtype="float32")
 
-        def held():
-            keys = client.run(lambda dask_worker: [*dask_worker.data, *block_actor.ACTORS]).values()
-            return {key.partition("-")[0] for some in keys for key in some}
-
         gc.disable()
         try:
             with DaskEngine(client, 4, ClientFactorStore(recall=None)) as engine:
                 engine.load(source)
-                wait_until(lambda: held() == {"BlockActor"})
+                wait_until(lambda: held_by_workers(client) == {"BlockActor"})
         finally:
             gc.enable()
 

@@ -71,6 +71,11 @@ class Cluster:
         if self._owned:
             self._client.close()
 
+    def release(self, futures: Sequence["Future[Any]"]) -> None:
+        """Have the workers drop results, even if something still refers to the futures, as a traceback may."""
+        if self._client.status == "running":
+            self._client.cancel(list(futures))
+
     def workers(self) -> dict[str, Worker]:
         """Return the workers that are alive."""
         found = self._worker_info()

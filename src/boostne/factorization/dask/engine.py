@@ -76,8 +76,11 @@ class DaskEngine(Engine):
         self._restore()  # workers may have died since
 
     def close(self) -> None:
-        """Release the futures of the workers."""
-        self.__dict__.pop("_placement", None)
+        """Have the workers drop what they hold."""
+        placement = self.__dict__.pop("_placement", None)
+        if placement is not None:
+            placement.close()
+            del placement
         gc.collect()  # tracebacks of timeouts inside Dask hold futures in reference cycles
         self._cluster.close()
 
