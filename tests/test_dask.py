@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import time
+import warnings
 from copy import copy
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from tests.parameters import boostne
 from tests.processes import start_python, wait_until
 
 from boostne import BoostNE, Graph, load_dataset, read_embedding
-from boostne.errors import ClusterError, FileFormatError, GraphError, MemoryLimitError, ParameterError
+from boostne.errors import BoostneWarning, ClusterError, FileFormatError, GraphError, MemoryLimitError, ParameterError
 from boostne.factorization import LevelLost, LocalEngine, random_start
 from boostne.factorization.dask import block_actor, worker_block
 from boostne.factorization.dask import cluster as dask_cluster
@@ -503,6 +504,25 @@ class TestFaults:
             with engine, pytest.raises(LevelLost):
                 run_one_pass(engine)
             assert seen == [engine.norm2] * 2
+
+
+def test_different_instruction_sets_are_a_warning(tmp_path, graph):
+    with process_cluster(tmp_path, 0) as cluster:
+        cluster.add_worker(BOOSTNE_KERNELS="baseline")
+        cluster.add_worker(BOOSTNE_KERNELS="reference")
+        with client_of(cluster) as client, warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = BoostNE(engine=client, **SETTINGS, **PLAIN).fit(graph)
+    (message,) = [str(one.message) for one in caught if one.category is BoostneWarning]
+    address = r"tcp://127\.0\.0\.1:\d+"
+    assert re.fullmatch(
+        rf"the workers have different instruction sets \(baseline: {address}; reference: {address}\), so that results "
+        "depend on which worker has which rows, up to rounding; for the same bits in every run, start all workers with "
+        "BOOSTNE_KERNELS=reference",
+        message,
+    )
+    expected = BoostNE(**SETTINGS, **PLAIN).fit(graph)
+    np.testing.assert_allclose(found.residual_norms_, expected.residual_norms_, rtol=1e-3)
 
 
 class TestErrors:

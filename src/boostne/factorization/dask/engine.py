@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.budget import Workload
+from boostne.errors import BoostneWarning, warn_caller
 from boostne.factorization.dask import level_calls, worker_block
 from boostne.factorization.dask.block_placement import LOSSES, BlockPlacement
 from boostne.factorization.dask.cluster import Cluster
@@ -31,6 +32,9 @@ from boostne.graph import Graph
 from boostne.io.parts import part_path
 from boostne.matrices import ConnectivityMatrix, MatrixForm, MatrixSource
 from boostne.progress import Progress, ProgressCallback, silent
+
+# Every CPU of one kind executes those before its own.
+INSTRUCTION_SETS = ("reference", "baseline", "avx2", "avx512")
 
 
 class DaskEngine(Engine):
@@ -59,6 +63,7 @@ class DaskEngine(Engine):
         self._attempt = self._number = 0
         self._transition: Transition = "none"
         self._extrapolation = 0.0
+        self._warned = False
 
     def plan(self, matrix: ConnectivityMatrix, graph: Graph, work: Workload, memory_limit: Any = None) -> MatrixForm:
         """Use the memory of all workers together; see :meth:`Engine.plan`. :meth:`load` checks each worker."""
@@ -212,7 +217,25 @@ class DaskEngine(Engine):
             raise LevelLost from error
 
     def _restore(self) -> None:
-        self._record(self._placement.restore(self._level, self._store))
+        states = self._placement.restore(self._level, self._store)
+        self._warn_of_instruction_sets(states)
+        self._record(states)
+
+    def _warn_of_instruction_sets(self, states: list[BlockState]) -> None:
+        """Warn once if workers have different ones: a lost block, built again by another worker, has other bits."""
+        workers: dict[str, list[str]] = {}
+        for state, placed in zip(states, self._placement.placed, strict=True):
+            workers.setdefault(state.instruction_set, []).append(placed.worker.address)
+        if len(workers) == 1 or self._warned:
+            return
+        self._warned = True
+        named = "; ".join(f"{name}: {', '.join(sorted(found))}" for name, found in sorted(workers.items()))
+        warn_caller(
+            f"the workers have different instruction sets ({named}), so that results depend on which worker has which "
+            "rows, up to rounding; for the same bits in every run, start all workers with BOOSTNE_KERNELS="
+            f"{min(workers, key=INSTRUCTION_SETS.index)}",
+            BoostneWarning,
+        )
 
     def _record(self, states: list[BlockState]) -> None:
         norms = np.concatenate([state.norms for state in states])

@@ -57,11 +57,24 @@ class TaskStamp:
 
 @dataclass(frozen=True)
 class BlockState:
-    """What the engine knows about a block: levels it was deflated by, squared norm of each shard, entries left."""
+    """What the engine knows about a block.
+
+    Attributes
+    ----------
+    level : int
+        Levels that it was deflated by.
+    norms : ndarray of float64
+        Squared norm of each shard.
+    nnz : int
+        Entries left.
+    instruction_set : str
+        Of the kernels of its worker.
+    """
 
     level: int
     norms: NDArray[np.float64]
     nnz: int
+    instruction_set: str
 
 
 @dataclass(frozen=True)
@@ -121,7 +134,7 @@ class WorkerBlock:
     @property
     def state(self) -> BlockState:
         """What the engine should know."""
-        return BlockState(self.level, self.norms, self.R.nnz)
+        return BlockState(self.level, self.norms, self.R.nnz, self.kernels.instruction_set)
 
     def start(self, stamp: TaskStamp, exchange: Exchange, components: int) -> NDArray[Any]:
         """Start an attempt at a level with U = 0; returns an array for V, of which the caller fills the own slice."""
