@@ -420,6 +420,33 @@ def test_closed_streams(folder, arguments, streams, code):
         assert len(read_embedding(file)) == 6
 
 
+# A destructor of a native library, and an exit handler of a module that the program imports.
+ABORT_AT_END = """
+import atexit, ctypes
+from boostne.cli import main, program
+
+def run(arguments, original=program.run):
+    atexit.register(print, "last words")
+    return original(arguments)
+
+libc = ctypes.CDLL(None)
+libc.__cxa_atexit(ctypes.cast(libc.abort, ctypes.c_void_p), None, None)
+program.run = run
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs glibc's list of functions to call at exit")
+@pytest.mark.parametrize(("arguments", "code"), [("methods", 0), ("methods --unknown", 2), ("evaluate karate x", 1)])
+def test_destructors_of_libraries_cannot_abort_the_program(folder, arguments, code):
+    command = [sys.executable, "-c", ABORT_AT_END, *arguments.split()]
+    done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, check=False, capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    assert ("node2vec" in done.stdout) == (code == 0)
+    assert done.stderr.startswith("boostne: error: ") == (code != 0)
+    assert done.stdout.splitlines()[-1] == "last words"
+
+
 @needs_posix
 @pytest.mark.parametrize("arguments", [["methods"], ["--version"], ["embed", "edges.txt", "-o", "x.npz", *SMALL]])
 def test_a_full_standard_output_is_one_line(folder, arguments):

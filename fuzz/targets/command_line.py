@@ -74,14 +74,14 @@ def subprocesses(case: Case) -> str:
     out, err = done.stdout.decode(), done.stderr.decode(errors="replace")
     require("Traceback" not in err, f"a traceback: {err[-300:]}")
     if closed:
-        require(done.returncode in _CODES, f"exit code {done.returncode}: {err[-300:]}")
+        require(done.returncode in _CODES, f"exit code {done.returncode}: {_shorten(err)}")
         return f"exit {done.returncode}" if done.returncode else OK
     return _check(done.returncode, out, err, arguments)
 
 
 def _check(code: Any, out: str, err: str, arguments: list[str]) -> str:
     """Check the exit code and the output, and return the outcome."""
-    require(code in _CODES, f"exit code {code}: {err[-300:]}")
+    require(code in _CODES, f"exit code {code}: {_shorten(err)}")
     require("Traceback" not in err, f"a traceback: {err[-300:]}")
     message = _NOTE.split(err)[0] if not _MESSAGE.search(err) else err[_MESSAGE.search(err).start() :]
     if code == 0:
@@ -92,6 +92,11 @@ def _check(code: Any, out: str, err: str, arguments: list[str]) -> str:
     require(_MESSAGE.match(message), f"exit code {code} without a message: {err!r}")
     require(message.count("\n") <= 2, f"a message of more than two lines: {message!r}")
     return f"exit {code}"
+
+
+def _shorten(err: str) -> str:
+    """Keep the beginning, too: after a crash the end is a list of modules."""
+    return err if len(err) <= 1200 else f"{err[:900]} … {err[-300:]}"
 
 
 def _prepare(case: Case) -> list[str]:
