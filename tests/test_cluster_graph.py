@@ -1,5 +1,6 @@
 """Graphs that the workers of a Dask cluster read themselves: equal results, one copy per machine, failures, errors."""
 
+import os
 import shutil
 from contextlib import contextmanager
 from pathlib import Path
@@ -246,6 +247,18 @@ class TestErrors:
                 client, "/proc/self/cwd/edges", ParameterError, r"tcp://\S+ cannot read /proc/self/cwd/edges", tmp_path
             )
             assert edges.is_dir()
+
+    @pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="needs a path that differs between processes")
+    def test_a_path_that_one_worker_does_not_see(self, client, tmp_path):
+        write_parts(graphs.karate(), tmp_path / "edges")
+        blind, seeing = sorted(client.scheduler_info()["workers"])
+        home = client.run(os.getcwd, workers=[seeing])[seeing]
+        client.run(os.chdir, str(tmp_path), workers=[seeing])
+        try:
+            message = rf"{blind} cannot read /proc/self/cwd/edges .*\(1 of 2 workers cannot\)"
+            refused(client, "/proc/self/cwd/edges", ParameterError, message, tmp_path)
+        finally:
+            client.run(os.chdir, home, workers=[seeing])
 
     def test_graphs_that_cannot_be_embedded(self, client, tmp_path):
         path = tmp_path / "edges.parquet"

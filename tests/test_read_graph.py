@@ -18,7 +18,7 @@ from tests.graphs import edges
 
 from boostne.errors import BoostneError, FileFormatError, GraphError, ParameterError
 from boostne.graph import Graph
-from boostne.io import read_graph
+from boostne.io import edge_tables, edgelist, label_lines, read_graph, read_labels
 
 MATRIX = sparse.csr_array(np.array([[0, 2.0, 1.0], [2.0, 0, 0], [1.0, 0, 0]]))
 SUFFIXES = [".txt", ".csv", ".adjlist", ".mtx", ".mat", ".npz", ".parquet", ".graphml", ".gml", ".txt.gz"]
@@ -476,3 +476,57 @@ def test_round_trip_through_text(tmp_path, rows, delimiter, random):
     u, v, w = zip(*rows, strict=True)
     expected = Graph.from_edges([kind(x) for x in u], [kind(x) for x in v], np.array(w))
     assert read_graph(path, header=False).fingerprint() == expected.fingerprint()
+
+
+class TestFilesThatChange:
+    """What was read is incomplete or a mixture, even if it is valid."""
+
+    @pytest.fixture
+    def edges(self, tmp_path):
+        path = tmp_path / "edges.txt"
+        path.write_text("1 2\n2 3\n")
+        return path
+
+    @staticmethod
+    def during(monkeypatch, module, function, change):
+        """Change a file when a function of a reader is called, which has opened it."""
+        original = getattr(module, function)
+        monkeypatch.setattr(module, function, lambda *arguments: (change(), original(*arguments))[1])
+
+    def test_lines_are_appended(self, edges, monkeypatch):
+        self.during(monkeypatch, edgelist, "_parse_block", lambda: edges.open("a").write("3 4\n"))
+        with pytest.raises(FileFormatError, match=r"edges.txt: changed while it was read; read it again when it is"):
+            read_graph(edges)
+        monkeypatch.undo()
+        assert read_graph(edges).n_edges == 3
+
+    def test_the_error_of_the_parser_is_not_the_reason(self, edges, monkeypatch):
+        def fail():
+            edges.unlink()
+            raise ValueError("end of file")
+
+        self.during(monkeypatch, edgelist, "_parse_block", fail)
+        with pytest.raises(FileFormatError, match=r"edges.txt: changed while it was read"):
+            read_graph(edges)
+
+    @pytest.mark.parametrize("name", ["part-1.parquet", "part-9.parquet"])
+    def test_a_part_of_a_table(self, tmp_path, monkeypatch, name):
+        table = pa.table({"u": [1, 2], "v": [2, 3]})
+        for part in range(3):
+            pq.write_table(table, tmp_path / f"part-{part}.parquet")
+        more = pa.table({"u": [1, 2, 3], "v": [2, 3, 4]})
+        self.during(monkeypatch, edge_tables, "_row_groups", lambda: pq.write_table(more, tmp_path / name))
+        with pytest.raises(FileFormatError, match=f"{name}: changed while it was read"):
+            read_graph(tmp_path)
+
+    def test_other_files_in_the_folder_may_change(self, tmp_path, monkeypatch):
+        pq.write_table(pa.table({"u": [1, 2], "v": [2, 3]}), tmp_path / "part-0.parquet")
+        self.during(monkeypatch, edge_tables, "_row_groups", lambda: (tmp_path / "log").write_text("reading"))
+        assert read_graph(tmp_path).n_edges == 2
+
+    def test_labels(self, tmp_path, monkeypatch):
+        path = tmp_path / "labels.txt"
+        path.write_text("1 a\n2 b\n")
+        self.during(monkeypatch, label_lines, "_parse", lambda: path.write_text("1 a\n"))
+        with pytest.raises(FileFormatError, match=r"labels.txt: changed while it was read"):
+            read_labels(path)

@@ -8,13 +8,12 @@ from boostne.errors import FileFormatError, GraphError
 from boostne.graph import Graph
 from boostne.interop import Columns, EdgeOptions, Weight, as_graph, choose_columns
 from boostne.io.compression import format_suffix
-from boostne.io.files import errors_naming, open_seekable
+from boostne.io.files import PARQUET_SUFFIXES, errors_naming, open_seekable
 from boostne.io.mistaken_tables import refuse_other_columns
 from boostne.io.reading_budget import ReadingBudget
 from boostne.io.reading_notes import ReadingNotes
 from boostne.sides import COLUMNS
 
-PARQUET_SUFFIXES = (".parquet", ".pq")
 _TEXT_OFFSETS = 16  # bytes per value of a column of text
 
 

@@ -11,9 +11,11 @@ from boostne.errors import BoostneError, FileFormatError, GraphError, MemoryLimi
 from boostne.io.compression import STDIN, is_compressed, open_binary
 from boostne.io.reading_budget import ReadingBudget
 
+PARQUET_SUFFIXES = (".parquet", ".pq")
 _CHUNK = 1 << 22  # bytes decompressed between two checks of the budget
 
 Content = TypeVar("Content")
+Versions = dict[Path, tuple[int, int, int]]
 
 
 class FileFormat(NamedTuple, Generic[Content]):
@@ -39,7 +41,7 @@ class FileFormat(NamedTuple, Generic[Content]):
         for name, value in options.items():
             if name not in self.options and value is not None:
                 raise ParameterError(f"{path}: {name}= does not apply to format {format_name!r}")
-        with errors_naming(path, format_name):
+        with _unchanged(path), errors_naming(path, format_name):
             return self.reader(path, **arguments, **{name: options[name] for name in self.options})
 
 
@@ -64,6 +66,36 @@ def file_sha256(path: Path) -> str:
     """Return the SHA-256 of the content of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def _unchanged(path: Path) -> Iterator[None]:
+    """Raise if a file, or a part of a table, is written in the meantime: what was read is incomplete, or a mixture."""
+    before = _versions(path)
+    try:
+        yield
+    except Exception:
+        _check_versions(path, before)  # this may be the reason
+        raise
+    _check_versions(path, before)
+
+
+def _check_versions(path: Path, before: Versions) -> None:
+    changed = before.items() ^ _versions(path).items()
+    if changed:
+        name = min(name for name, _ in changed)
+        raise FileFormatError(f"{name}: changed while it was read; read it again when it is complete")
+
+
+def _versions(path: Path) -> Versions:
+    """Return what tells a version of a file from others, for each part of a table; nothing for pipes."""
+    found = {}
+    parts = [part for part in path.iterdir() if part.suffix.lower() in PARQUET_SUFFIXES] if path.is_dir() else [path]
+    for part in parts:
+        if part.is_file():
+            status = part.stat()
+            found[part] = status.st_ino, status.st_size, status.st_mtime_ns
+    return found
 
 
 @contextmanager

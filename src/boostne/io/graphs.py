@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 from boostne.graph import Duplicates, Graph, SelfLoops
 from boostne.io.compression import format_suffix
-from boostne.io.edge_tables import PARQUET_SUFFIXES, read_edge_table
+from boostne.io.edge_tables import read_edge_table
 from boostne.io.edgelist import Column, read_adjlist, read_edgelist
-from boostne.io.files import FileFormat, errors_naming
+from boostne.io.files import PARQUET_SUFFIXES, FileFormat, errors_naming
 from boostne.io.graphml import read_gml, read_graphml
 from boostne.io.json_graphs import read_json
 from boostne.io.matrix_files import read_mat, read_mtx, read_scipy_npz

@@ -20,7 +20,8 @@ from boostne.factorization.dask.mapped_arrays import ArrayFile, OwnedFile, open_
 from boostne.factorization.job import Job
 from boostne.factorization.level_start import LevelStart
 from boostne.graph import Graph
-from boostne.io.edge_tables import PARQUET_SUFFIXES, is_parquet
+from boostne.io.edge_tables import is_parquet
+from boostne.io.files import PARQUET_SUFFIXES
 from boostne.io.graphs import read_graph
 from boostne.io.reading_notes import ReadingNotes, notes_collected
 from boostne.matrices import ConnectivityMatrix, MatrixForm, MatrixSource
