@@ -9,6 +9,7 @@ import socket
 import subprocess
 import time
 import warnings
+from contextlib import closing
 from copy import copy
 from pathlib import Path
 
@@ -537,15 +538,15 @@ class TestErrors:
             group.block.exchange_at(TaskStamp(3, 1))
 
         connected = dask_cluster.Cluster(client)
-        placement = BlockPlacement(connected, CSRSource(ones(900)), 4, 1)
-        assert len(placement.placed) == 2
-        with pytest.raises(AttributeError, match="no_such_thing"):
-            placement.call(fail)
-        with pytest.raises(BlockLostError):
-            placement.call(out_of_date)
-        worker = placement.placed[0].worker
-        with pytest.raises(BlockLostError):
-            connected.results([connected.submit(worker, on_block, "no key", block_state)], {worker.address})
+        with closing(BlockPlacement(connected, CSRSource(ones(900)), 4, 1)) as placement:
+            assert len(placement.placed) == 2
+            with pytest.raises(AttributeError, match="no_such_thing"):
+                placement.call(fail)
+            with pytest.raises(BlockLostError):
+                placement.call(out_of_date)
+            worker = placement.placed[0].worker
+            with pytest.raises(BlockLostError):
+                connected.results([connected.submit(worker, on_block, "no key", block_state)], {worker.address})
 
     def test_a_connection_between_workers_breaks(self, client):
         # Dask would wait forever: the worker that was called is alive, and the caller's worker does not ask for it.
@@ -574,10 +575,10 @@ class TestErrors:
 
             return await group.run_on_all(GroupTask(on_block, ()))
 
-        placement = BlockPlacement(dask_cluster.Cluster(client), CSRSource(ones(900)), 4, 1)
-        with pytest.raises(BlockLostError):
-            placement.call(ask)
-        assert placement.call(indices) == [0, 1]
+        with closing(BlockPlacement(dask_cluster.Cluster(client), CSRSource(ones(900)), 4, 1)) as placement:
+            with pytest.raises(BlockLostError):
+                placement.call(ask)
+            assert placement.call(indices) == [0, 1]
 
     def test_a_norm_out_of_range_is_an_error(self, client):
         with pytest.raises(GraphError, match=r"norm of the connectivity matrix is 3e\+31"):
