@@ -39,24 +39,30 @@ class ExtensionFileLoader:
             send(times=10)
         except KeyboardInterrupt:
             raise ImportError
+        print("imported")
 
 with signals.ending_on_signals():
     ExtensionFileLoader().exec_module()
-    print("imported")
     {WAIT}
 """
 IMPORT = """
 with signals.ending_on_signals():
     import interrupted_module
 """
+# The signal is sent again once the line is printed, however long that takes on a busy machine.
 DESTRUCTOR = f"""
+printed, kill = threading.Event(), os.kill
+os.kill = lambda *signal_: printed.wait(60) and kill(*signal_)
+
 class Interrupted:
     def __del__(self):
-        send()
+        kill(os.getpid(), signal.SIGINT)
+        sum(range(100))
 
 with signals.ending_on_signals():
     Interrupted()
     print("ignored")
+    printed.set()
     {WAIT}
 """
 SHUTDOWN = """
