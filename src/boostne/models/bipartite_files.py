@@ -17,14 +17,16 @@ if TYPE_CHECKING:
 
 KNOWN = ("known_indptr", "known_indices")
 SIDES = "sides"
+SCORE_MAP = "score_map"
 
 
 def bipartite_arrays(model: "InductiveEmbedder") -> dict[str, Any]:
-    """Return the edges between the sides, and the side of each node."""
+    """Return the edges between the sides, the side of each node, and the matrix of the scores."""
     sides = model.fitted_graph_.sides
     if sides is None:
         return {}
-    return {**dict(zip(KNOWN, (model.known_.indptr, model.known_.indices), strict=True)), SIDES: sides}
+    known = dict(zip(KNOWN, (model.known_.indptr, model.known_.indices), strict=True))
+    return {**known, SIDES: sides, SCORE_MAP: model.score_map_}
 
 
 def restore_sides(arrays: Mapping[str, NDArray[Any]], embedding: Embedding) -> Sides | None:
@@ -47,6 +49,14 @@ def restore_known(arrays: Mapping[str, NDArray[Any]], sides: Sides) -> sparse.cs
     if problem:
         raise ParameterError(f"the edges between the sides: {problem}")
     return known
+
+
+def restore_score_map(arrays: Mapping[str, NDArray[Any]], dimensions: int) -> NDArray[np.float64]:
+    """Return the matrix of the scores; raise ParameterError unless it fits the vectors."""
+    score_map = arrays[SCORE_MAP]
+    if score_map.shape != (dimensions,) * 2 or score_map.dtype != np.float64 or not np.isfinite(score_map).all():
+        raise ParameterError(f"the array {SCORE_MAP!r} must have {dimensions} x {dimensions} finite numbers")
+    return score_map
 
 
 def merged_nodes(embedding: Embedding, sides: Sides) -> NDArray[Any]:

@@ -20,6 +20,7 @@ from boostne.models.fitted_graph import FittedGraph
 from boostne.models.folding import PROPAGATION_STEPS
 from boostne.models.inductive import InductiveEmbedder
 from boostne.models.parts_base import PartsEmbedder
+from boostne.models.recommendation import fit_score_map
 from boostne.progress import Progress, ProgressCallback
 from boostne.propagation import check_weight, propagate_directed, propagate_in_place
 from boostne.validation import check_number
@@ -113,6 +114,8 @@ class BoostNE(InductiveEmbedder, PartsEmbedder):
         :meth:`recommend`.
     known_ : csr_array of bool
         Only for a bipartite graph: where its edges are, the first side in rows and the second in columns.
+    score_map_ : ndarray of shape (d, d)
+        Only for a bipartite graph: the matrix M with which :meth:`recommend` scores pairs of nodes.
     context_ : ndarray of shape (n, d)
         ``[V_1^T … V_k^T]``: the vectors of nodes as context, while ``embedding_`` has them as centers. Of graphs with
         about 500,000 nodes or more, both are memory-mapped from temporary files.
@@ -264,7 +267,7 @@ class BoostNE(InductiveEmbedder, PartsEmbedder):
 
     def _as_embedding(self, graph: Graph, vectors: NDArray[Any], levels: NDArray[np.int64]) -> Embedding:
         """Return the vectors; those of a directed or bipartite graph are refined, and have target vectors."""
-        for name in ("known_", "centers_"):  # of an earlier fit
+        for name in ("known_", "score_map_", "centers_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         self.target_scales_ = None
         if not graph.directed and graph.sides is None:
@@ -280,6 +283,8 @@ class BoostNE(InductiveEmbedder, PartsEmbedder):
         elif weight:
             propagate_directed(graph, vectors, targets, weight, self.threads)
         self.target_scales_ = [scale_in_place(one, length) if length else 1.0 for one in (vectors, targets)]
+        if graph.sides is not None:
+            self.score_map_ = fit_score_map(self.known_, vectors, targets)
         return Embedding(sources_at, vectors, levels, targets=Embedding(targets_at, targets, levels))
 
     def _check_settings(self) -> ConnectivityMatrix:

@@ -21,7 +21,7 @@ from boostne.models.fitted_graph import FittedGraph
 from boostne.models.folding import Folded, FoldedNodes, connectivity_of, fold_undirected, keep_known, nodes_to_fold
 from boostne.models.known_nodes import factor_nodes, factor_rows, find_known_nodes, log_missing
 from boostne.models.model_files import load_model, save_model
-from boostne.models.recommendation import DAMPING, known_pairs, recommend_nodes
+from boostne.models.recommendation import known_pairs, recommend_nodes
 from boostne.models.target_folding import fold_bipartite, fold_directed
 from boostne.models.updating import UpdateReport, update_model
 from boostne.progress import ProgressCallback, ProgressOption, reporting
@@ -50,6 +50,8 @@ class InductiveEmbedder(FactorizationEmbedder):
         Of a directed or bipartite graph: by what the vectors of sources and of targets were multiplied at the end.
     known_ : csr_array
         Of a bipartite graph: where its edges are, the first side in rows and the second in columns.
+    score_map_ : ndarray of shape (d, d)
+        Of a bipartite graph: the matrix M with which :meth:`recommend` scores pairs of nodes.
     """
 
     context_: NDArray[Any]
@@ -64,6 +66,7 @@ class InductiveEmbedder(FactorizationEmbedder):
     fitted_graph_: FittedGraph
     graph_: Graph
     known_: sparse.csr_array
+    score_map_: NDArray[np.float64]
 
     def fit_transform(self, X: Any, y: object = None, *, progress: ProgressOption = False) -> NDArray[Any]:
         """Embed the nodes of a graph and return their vectors as :meth:`transform` would."""
@@ -182,9 +185,10 @@ class InductiveEmbedder(FactorizationEmbedder):
     def recommend(self, nodes: Any, n: int = 10, *, exclude_known: bool = True, graph: Any = None) -> Any:
         """Return the nodes with the highest scores, for instance items for a user, or pages that a page may link to.
 
-        The score of a node is the product of both vectors, ``Σ_i U_i V_i`` over all levels, from ``embedding_`` and
-        ``targets_``. In a bipartite graph it is divided by the cube root of the length of the recommended node's
-        vector, because popular nodes have long ones. Nodes with a score of 0 are left out.
+        In a directed graph, the score of a node is the product of both vectors, ``Σ_i U_i V_i`` over all levels, from
+        ``embedding_`` and ``targets_``. In a bipartite graph it is ``u M v``, where the matrix M, ``score_map_``, is
+        fitted to the edges by ridge regression, divided by a power of the length of the recommended node's vector,
+        because popular nodes have long ones. Nodes whose score is not positive are left out.
 
         Parameters
         ----------
@@ -230,8 +234,8 @@ class InductiveEmbedder(FactorizationEmbedder):
         if exclude_known and known is None:
             raise ParameterError("the model does not have the edges of its graph: pass graph= or exclude_known=False")
         targets = embedding.targets or embedding
-        damping = 0.0 if self.fitted_graph_.directed else DAMPING
-        return recommend_nodes(embedding, targets, nodes, n, known if exclude_known else None, damping)
+        score_map = None if self.fitted_graph_.directed else self.score_map_
+        return recommend_nodes(embedding, targets, nodes, n, known if exclude_known else None, score_map)
 
     def save(self, path: str | Path, *, graph: Any = None) -> None:
         """Write the fitted model to a file, which :meth:`load` reads.

@@ -20,7 +20,13 @@ from boostne.io.embedding_arrays import embedding_arrays, embedding_from_arrays
 from boostne.io.numpy_files import ArrayArchive, open_archive
 from boostne.matrices import MATRICES, ConnectivityMatrix, ExplicitMatrix
 from boostne.models.base import to_json
-from boostne.models.bipartite_files import bipartite_arrays, merged_nodes, restore_known, restore_sides
+from boostne.models.bipartite_files import (
+    bipartite_arrays,
+    merged_nodes,
+    restore_known,
+    restore_score_map,
+    restore_sides,
+)
 from boostne.models.fitted_graph import SKETCH_WIDTH, FittedGraph
 from boostne.models.folding import PROPAGATION_STEPS
 from boostne.propagation import check_weight
@@ -161,6 +167,7 @@ def _restore(cls: type[Model], header: dict[str, Any], arrays: dict[str, NDArray
     model.fitted_graph_ = FittedGraph(**facts, sides=sides)
     if sides is not None:
         model.known_ = restore_known(arrays, sides)
+        model.score_map_ = restore_score_map(arrays, embedding.vectors.shape[1])
     if GRAPH_ARRAYS[0] in arrays:
         nodes = embedding.nodes if sides is None else merged_nodes(embedding, sides)
         model.graph_ = _restore_graph(nodes, model.fitted_graph_, arrays)
