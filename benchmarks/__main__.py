@@ -34,6 +34,7 @@ ON_DEMAND = (
     "scale",
     "frontier",
     "large",
+    "cleora",
     "living_graphs_scale",
     "cluster",
     "cluster_kills",

@@ -9,9 +9,9 @@ again.
 
 import json
 import os
+import subprocess
 import sys
 import tempfile
-import time
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -71,17 +71,33 @@ def measured(n: int, folder: Path) -> dict[str, Any]:
 
 def boostne(*arguments: str) -> dict[str, float]:
     """Run a command of boostne in a process of its own; return its time and peak memory."""
-    begin = time.perf_counter()
-    process = os.posix_spawn(sys.executable, [sys.executable, "-m", "boostne", *arguments], os.environ)
-    _, status, usage = os.wait4(process, 0)
-    code = os.waitstatus_to_exitcode(status)
+    return measured_process("-m", "boostne", *arguments)
+
+
+# A small process of its own: the peak of a new process includes the memory of the one that starts it.
+LAUNCHER = """
+import json, os, sys, time
+begin = time.perf_counter()
+process = os.posix_spawn(sys.executable, sys.argv[1:], os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, 2, 1)])
+_, status, usage = os.wait4(process, 0)
+print(json.dumps({
+    "code": os.waitstatus_to_exitcode(status),
+    "total_s": time.perf_counter() - begin,
+    "cpu_s": usage.ru_utime + usage.ru_stime,
+    "peak_GB": usage.ru_maxrss * 1024 / 1e9,
+}))
+"""
+
+
+def measured_process(*arguments: str) -> dict[str, float]:
+    """Run Python with some arguments; return the time and the peak memory of the process."""
+    launcher = [sys.executable, "-I", "-S", "-c", LAUNCHER, sys.executable, *arguments]
+    done = subprocess.run(launcher, check=True, stdout=subprocess.PIPE, text=True)
+    usage: dict[str, float] = json.loads(done.stdout)
+    code = usage.pop("code")
     if code:
-        raise RuntimeError(f"boostne {' '.join(arguments)} ended with {code}; the same command resumes it")
-    return {
-        "total_s": time.perf_counter() - begin,
-        "cpu_s": usage.ru_utime + usage.ru_stime,
-        "peak_GB": usage.ru_maxrss * 1024 / 1e9,
-    }
+        raise RuntimeError(f"{' '.join(arguments)} ended with {code}; an embedding is resumed by the same benchmark")
+    return usage
 
 
 def exponents(rows: list[dict[str, Any]]) -> dict[str, float]:
