@@ -9,7 +9,7 @@ from pathlib import Path
 
 from boostne.errors import ParameterError
 
-_TEMPORARY_PREFIX = ".boostne-"
+TEMPORARY_PREFIX = ".boostne-"
 
 
 def check_writable(path: str | Path) -> None:
@@ -93,7 +93,7 @@ def make_folder(folder: Path) -> str | None:
     """Create a folder unless it exists; return the name of a file in it, ignoring temporary files, or None."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        names = sorted(path.name for path in folder.iterdir() if not path.name.startswith(_TEMPORARY_PREFIX))
+        names = sorted(path.name for path in folder.iterdir() if not path.name.startswith(TEMPORARY_PREFIX))
     except OSError as error:
         raise ParameterError(f"cannot use {folder} as a folder ({error.strerror})") from error
     return names[0] if names else None
@@ -106,7 +106,7 @@ def _resolve(path: str | Path) -> Path:
 
 def _temporary_name(target: Path) -> Path:
     # Not tempfile.mkstemp, whose files only their owner can read.
-    return target.with_name(f"{_TEMPORARY_PREFIX}{secrets.token_hex(8)}{target.suffix}")
+    return target.with_name(f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}{target.suffix}")
 
 
 def flush_to_disk(path: Path) -> None:

@@ -6,10 +6,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from boostne.errors import FileFormatError, ParameterError
-from boostne.io.atomic import check_writable, make_folder
+from boostne.io.atomic import TEMPORARY_PREFIX, check_writable, make_folder
 
 _PATTERN = "part-*.parquet"
-_TEMPORARY = ".boostne-levels"
+# A folder with nothing but these is empty.
+_TEMPORARY = f"{TEMPORARY_PREFIX}levels"
+_UNFINISHED = f"{TEMPORARY_PREFIX}unfinished"  # a file that exists while a run writes into the folder
 
 
 def part_path(folder: Path, number: int) -> Path:
@@ -18,7 +20,11 @@ def part_path(folder: Path, number: int) -> Path:
 
 
 def part_paths(folder: Path) -> list[Path]:
-    """Return the paths of the parts in a folder, sorted."""
+    """Return the paths of the parts in a folder, sorted; raise FileFormatError unless they are complete."""
+    if (folder / _UNFINISHED).exists():
+        raise FileFormatError(
+            f"{folder}: the run that writes this embedding has not finished; start it again if it was killed"
+        )
     found = sorted(folder.glob(_PATTERN))
     if not found:
         raise FileFormatError(f"{folder}: a folder without {_PATTERN} files is not an embedding")
@@ -27,23 +33,35 @@ def part_paths(folder: Path) -> list[Path]:
 
 @contextmanager
 def parts_folder(folder: str | Path) -> Iterator[tuple[Path, Path]]:
-    """Yield an empty folder for parts and a temporary folder inside it.
+    """Yield a folder for parts and a temporary folder inside it.
 
-    The temporary folder is always removed at the end; the parts are removed on failure.
+    The folder must be new, empty or left by a run that was killed, whose parts are removed. The temporary folder is
+    always removed at the end; the parts are removed on failure.
     """
     parts = Path(folder)
     found = make_folder(parts)
+    unfinished = parts / _UNFINISHED
+    if unfinished.exists():
+        _remove_parts(parts)
+        found = make_folder(parts)
     if found is not None:
         raise ParameterError(f"{folder} is not empty (found {found!r}); use a new or empty folder")
     check_writable(part_path(parts, 0))
+    unfinished.touch()
     temporary = parts / _TEMPORARY
     shutil.rmtree(temporary, ignore_errors=True)  # left by a killed run
     temporary.mkdir()
     try:
         yield parts, temporary
     except BaseException:
-        for path in parts.glob(_PATTERN):
-            path.unlink()
+        _remove_parts(parts)
         raise
     finally:
+        unfinished.unlink(missing_ok=True)
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _remove_parts(folder: Path) -> None:
+    for pattern in (_PATTERN, f"{TEMPORARY_PREFIX}*.parquet"):  # the latter of workers that were killed
+        for path in folder.glob(pattern):
+            path.unlink(missing_ok=True)
