@@ -32,9 +32,9 @@ from boostne.factorization.dask.block_placement import BlockPlacement
 from boostne.factorization.dask.cluster import connect
 from boostne.factorization.dask.engine import DaskEngine
 from boostne.factorization.dask.exchange import BlockLostError, ContextSlices, Exchange
-from boostne.factorization.dask.factor_store import ClientFactorStore, FileFactorStore
+from boostne.factorization.dask.factor_store import ClientFactorStore
 from boostne.factorization.dask.partition import block_ranges, even_cuts
-from boostne.factorization.dask.worker_block import BlockRange, FactorFiles, TaskStamp, block_state
+from boostne.factorization.dask.worker_block import BlockRange, TaskStamp, block_state
 from boostne.factorization.local import squared_norm
 from boostne.generators import planted_partition
 from boostne.kernels.column_blocked_csr import COLUMN_BLOCKED_FROM
@@ -302,22 +302,23 @@ class TestParts:
 
     def test_invalid_parameters_and_folders(self, client, graph, tmp_path, monkeypatch):
         with pytest.raises(
-            ParameterError, match=r"workers of a Dask cluster, without a checkpoint, propagation.* got engine='local'"
+            ParameterError, match=r"workers of a Dask cluster, without propagation.* got engine='local'"
         ):
             BoostNE().fit_to_parts(graph, tmp_path)
-        with pytest.raises(ParameterError, match="checkpoint='kept'"):
-            self.parts(client, graph, tmp_path, checkpoint="kept")
+        with pytest.raises(ParameterError, match=r"without propagation .* propagation=0\.5"):
+            self.parts(client, graph, tmp_path, propagation=0.5)
         (tmp_path / "thesis.txt").touch()
         with pytest.raises(ParameterError, match=r"is not empty \(found 'thesis.txt'\)"):
             self.parts(client, graph, tmp_path)
         with pytest.raises(ParameterError, match=r"cannot use .* as a folder"):
             self.parts(client, graph, tmp_path / "thesis.txt" / "x")
-        # As on workers of another machine, which do not have this folder.
-        monkeypatch.setattr(FileFactorStore, "files", property(lambda _: FactorFiles("/nowhere")))
-        with pytest.raises(
-            ParameterError, match=r"tcp://.* does not see the folder .*out; give one that all machines share"
-        ):
-            self.parts(client, graph, tmp_path / "out")
+        for hidden in ("out", "kept"):  # as on workers of another machine, which do not have this folder
+            monkeypatch.setattr(
+                worker_block, "file_exists", lambda path, hidden=hidden: Path(path).parent.name != hidden
+            )
+            message = rf"tcp://.* does not see the folder .*{hidden}; give one that all machines share"
+            with pytest.raises(ParameterError, match=message):
+                self.parts(client, graph, tmp_path / "out", checkpoint=tmp_path / "kept")
         with pytest.raises(FileFormatError, match=r"a folder without part-\*.parquet"):
             read_embedding(tmp_path)
 

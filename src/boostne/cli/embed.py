@@ -117,7 +117,7 @@ def embed(ctx: click.Context, /, graph: str, output: str, model: str | None, met
     in_parts = _check_output(ctx, graph, output)
     _check_model_file(ctx, in_parts)
     _check_bipartite(ctx, in_parts)
-    _check_cluster_options(ctx, in_parts)
+    _check_cluster_options(ctx)
     parameters = given(ctx, MODEL_OPTIONS)
     session = session_of(ctx)
     session.saved = "nothing was written"
@@ -251,7 +251,7 @@ def _check_bipartite(ctx: click.Context, in_parts: bool) -> None:
         raise click.UsageError("--bipartite applies to an output file, not to a folder of parts.")
 
 
-def _check_cluster_options(ctx: click.Context, in_parts: bool) -> None:
+def _check_cluster_options(ctx: click.Context) -> None:
     """Raise UsageError for options that do not go together on a Dask cluster."""
     engine, scheduler, workers = (ctx.params[name] for name in ("engine", "scheduler", "workers"))
     if scheduler is not None and workers is not None:
@@ -265,8 +265,6 @@ def _check_cluster_options(ctx: click.Context, in_parts: bool) -> None:
     for flag, name in {"--memory": "memory_limit", "--keep-matrix": "keep_matrix"}.items():
         if ctx.params[name] is not None:
             raise click.UsageError(f"{flag} applies to a matrix on this machine, not on a Dask cluster.")
-    if in_parts and ctx.params["checkpoint"] is not None:
-        raise click.UsageError("--checkpoint applies to an output file, not to a folder of parts.")
 
 
 @contextmanager

@@ -64,7 +64,8 @@ _FACTORIZATION = (
             "Where the matrix is factorized: in main memory, on a GPU (needs boostne[gpu]) or on a Dask cluster; auto "
             "uses a GPU if there is one and the matrix fits."),
     _option("--checkpoint", "FOLDER", _BOOSTNE, (),
-            "Save every finished level here. The same command resumes from it, with bit-identical results."),
+            "Save every finished level here. The same command resumes from it, with bit-identical results. With "
+            "a folder of parts as output, the workers write into this folder, too, and must all see it."),
     _option("--keep-matrix", bool, _BOOSTNE, (),
             "Save the matrix in the --checkpoint folder too: uses disk space, and saves rebuilding it."),
 )  # fmt: skip

@@ -64,8 +64,9 @@ class Level:
 
     Attributes
     ----------
-    U, V : ndarray
+    U, V : ndarray or FactorParts
         ``R_i ~ U V^T``, exactly as the residual was deflated by them; each column of U has the norm of its column of V.
+        From an engine whose workers write the factors: the list of the files.
     objective : ndarray
         ``||R_i - U V^T||^2 / ||R_i||^2`` after each accepted pass.
     n_iter : int
@@ -76,8 +77,8 @@ class Level:
         Entries of ``R_{i+1}``.
     """
 
-    U: NDArray[Any]
-    V: NDArray[Any]
+    U: Any
+    V: Any
     objective: NDArray[np.float64]
     n_iter: int
     residual_norm: float
@@ -197,7 +198,7 @@ def boost(
 
 def _solve(
     engine: Engine, settings: LevelSettings, initial_v: Start, level: int, on_pass: PassCallback | None
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64], int]:
+) -> tuple[Any, Any, NDArray[np.float64], int]:
     """Return the balanced factors of one level, its objective and its passes; start over if the engine lost them."""
     while True:
         try:
@@ -278,5 +279,4 @@ def _reseed_dead(engine: Engine, components: int, gram_u: NDArray[np.float64], r
 
 
 def _zero_level(engine: Engine, components: int) -> Level:
-    U, V = (np.zeros((size, components), engine.dtype) for size in engine.shape)
-    return Level(U, V, np.zeros(0), 0, 0.0, 0)
+    return Level(*engine.zero_factors(components), np.zeros(0), 0, 0.0, 0)

@@ -5,15 +5,18 @@ per finished level and, if requested, the connectivity matrix. Files are written
 the stored levels and continues; since the factors are stored exactly as the residual was deflated by them, the result
 has the same bits as that of an uninterrupted run.
 
+If the workers of a cluster write the factors, a level's file lists theirs, which are in the same folder
+(:mod:`.factor_files`).
+
 Every file states the run it belongs to, what it contains and what that was computed from, with a checksum over all of
 this (:mod:`.checkpoint_files`). A damaged file is computed again. An intact file of another run, of another level or
 computed from other files than those in the folder is an error.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +29,9 @@ from boostne.factorization.boosting import Level
 from boostne.factorization.checkpoint_files import (
     Arrays,
     Origin,
+    check_array,
     checksum,
+    level_name,
     parse_json,
     read_arrays,
     read_json,
@@ -34,6 +39,7 @@ from boostne.factorization.checkpoint_files import (
     write_arrays,
     write_json,
 )
+from boostne.factorization.level_arrays import NAMES, NAMES_IN_PARTS, as_level, as_level_in_parts, level_arrays
 from boostne.io.atomic import check_writable, make_folder
 from boostne.matrices import CSRSource, MatrixForm
 from boostne.memory import format_bytes
@@ -43,9 +49,9 @@ FORMAT = 2
 MANIFEST = "checkpoint.json"
 FORM = "form.json"
 MATRIX = ("indptr", "indices", "data")
-HISTORY = {"objective": np.float64, "n_iter": np.int64, "residual_norm": np.float64, "nnz": np.int64}
 
 Fingerprint = Mapping[str, Any]
+FindDamage = Callable[[int, Level], tuple[Path, str] | None]
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,13 @@ class Checkpoint:
         """Open the folder for one run."""
         return CheckpointFolder(self.folder, fingerprint, keep_matrix=self.keep_matrix)
 
+    def check(self, known: Fingerprint) -> None:
+        """Raise as :meth:`open` does if entries of the fingerprint that are known already differ."""
+        folder = Path(self.folder)
+        stored = _stored_run(folder)
+        if stored is not None:
+            _check_same_run(folder, stored, {**stored, **_as_json(known)})
+
 
 class CheckpointFolder:
     """The folder of one run.
@@ -110,17 +123,12 @@ class CheckpointFolder:
         self._matrix: str | None = None
         self._previous: str | None = None
         self.n_levels = 0  # read or stored so far
-        # Through JSON, so that what is compared is what was stored.
-        run = json.loads(json.dumps(dict(fingerprint)))
-        manifest = self._folder / MANIFEST
-        if manifest.exists():
-            stored = _read_manifest(manifest)
-            _check_same_run(self._folder, stored, run)
-            check_writable(manifest)
-            run = stored  # 0 and 0.0 are the same parameter, but not the same JSON
+        run, stored = _as_json(fingerprint), _stored_run(self._folder)
+        if stored is None:
+            write_json(self._folder / MANIFEST, {"boostne checkpoint": FORMAT, "run": run})
         else:
-            _create(self._folder)
-            write_json(manifest, {"boostne checkpoint": FORMAT, "run": run})
+            _check_same_run(self._folder, stored, run)
+            run = stored  # 0 and 0.0 are the same parameter, but not the same JSON
         self._run = checksum(run)
 
     def form(self) -> MatrixForm | None:
@@ -131,7 +139,7 @@ class CheckpointFolder:
         try:
             return _as_form(path, read_json(path, self._origin("form")).get("form"))
         except (OSError, FileFormatError) as error:
-            _warn_damaged(path, error, "the form of X is chosen again")
+            _warn_damaged(path, str(error), "the form of X is chosen again")
             return None
 
     def save_form(self, form: MatrixForm) -> None:
@@ -150,7 +158,7 @@ class CheckpointFolder:
             arrays, total = read_arrays(path, origin, MATRIX, "dropped")
             source = _as_source(path, arrays, shape, np.dtype(dtype))
         except (OSError, FileFormatError) as error:
-            _warn_damaged(path, error, "the matrix is built again")
+            _warn_damaged(path, str(error), "the matrix is built again")
             return None
         self._matrix = total
         return source
@@ -182,15 +190,44 @@ class CheckpointFolder:
             Columns of X, if they are not as many as its rows.
         """
         shapes = shape, (shape[0] if n_columns is None else n_columns, shape[1])
+        return self._levels(most, NAMES, lambda path, arrays: as_level(path, arrays, shapes, np.dtype(dtype)))
+
+    def levels_in_parts(self, most: int, n_rows: int, find_damage: FindDamage) -> Iterator[Level]:
+        """Yield the finished levels whose factors are in files of the workers; see :meth:`levels`.
+
+        Parameters
+        ----------
+        most : int
+            k.
+        n_rows : int
+            Rows of U and of V.
+        find_damage : callable
+            ``find_damage(i, level)`` returns a damaged file of level i, counted from 0, and what is wrong with it, or
+            None.
+        """
+        parse = lambda path, arrays: as_level_in_parts(path, arrays, n_rows)  # noqa: E731
+        return self._levels(most, NAMES_IN_PARTS, parse, find_damage)
+
+    def _levels(
+        self,
+        most: int,
+        names: Sequence[str],
+        parse: Callable[[Path, Arrays], Level],
+        find_damage: FindDamage = lambda *_: None,
+    ) -> Iterator[Level]:
         for number in range(1, most + 1):
             path = self._level_path(number)
             if not path.exists():
                 break
             try:
-                arrays, total = read_arrays(path, self._level_origin(number), [field.name for field in fields(Level)])
-                level = _as_level(path, arrays, shapes, np.dtype(dtype))
+                arrays, total = read_arrays(path, self._level_origin(number), names)
+                level = parse(path, arrays)
             except (OSError, FileFormatError) as error:
-                _warn_damaged(path, error, f"level {number} is computed again")
+                damaged: tuple[Path, str] | None = path, str(error)
+            else:
+                damaged = find_damage(number - 1, level)
+            if damaged is not None:
+                _warn_damaged(damaged[0], damaged[1], f"level {number} is computed again")
                 break
             self._previous, self.n_levels = total, number
             yield level
@@ -198,7 +235,7 @@ class CheckpointFolder:
 
     def save_level(self, number: int, level: Level) -> None:
         """Store a finished level, counted from 1, after those before it. A failure is a warning."""
-        arrays = {name: np.asarray(value, HISTORY.get(name)) for name, value in vars(level).items()}
+        arrays = level_arrays(level)
         origin = self._level_origin(number)
         self._previous, self.n_levels = checksum(origin, arrays), number
         size = format_bytes(sum(array.nbytes for array in arrays.values()))
@@ -211,7 +248,7 @@ class CheckpointFolder:
             write_arrays(self._level_path(number), origin, arrays, self._previous)
 
     def _level_path(self, number: int) -> Path:
-        return self._folder / f"level-{number:02d}.npz"
+        return self._folder / f"{level_name(number)}.npz"
 
     def _level_origin(self, number: int) -> Origin:
         origin = self._origin(f"level {number}")
@@ -232,8 +269,8 @@ class CheckpointFolder:
             )
 
 
-def _warn_damaged(path: Path, error: Exception, remedy: str) -> None:
-    reason = str(error).removeprefix(f"{path}: ")
+def _warn_damaged(path: Path, problem: str, remedy: str) -> None:
+    reason = problem.removeprefix(f"{path}: ")
     warn_caller(f"{path} is damaged ({reason}): {remedy}", CheckpointWarning)
 
 
@@ -244,6 +281,23 @@ def _create(folder: Path) -> None:
             f"{folder} is not empty and holds no checkpoint (found {found!r}); give a new or empty folder"
         )
     check_writable(folder / MANIFEST)
+
+
+def _as_json(fingerprint: Fingerprint) -> dict[str, Any]:
+    """Return a fingerprint as it is after it was stored, so that both can be compared."""
+    run: dict[str, Any] = json.loads(json.dumps(dict(fingerprint)))
+    return run
+
+
+def _stored_run(folder: Path) -> dict[str, Any] | None:
+    """Return the run that a folder belongs to, or None if it is new or empty; raise unless it is writable."""
+    manifest = folder / MANIFEST
+    if not manifest.exists():
+        _create(folder)
+        return None
+    stored = _read_manifest(manifest)
+    check_writable(manifest)
+    return stored
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
@@ -286,7 +340,7 @@ def _as_form(path: Path, content: Any) -> MatrixForm:
 
 
 def _as_source(path: Path, arrays: Arrays, shape: tuple[int, int], dtype: np.dtype[Any]) -> CSRSource:
-    _check_array(path, "data", arrays["data"], arrays["data"].shape[:1], dtype)
+    check_array(path, "data", arrays["data"], arrays["data"].shape[:1], dtype)
     if not all(arrays[name].dtype.kind == "i" for name in ("indptr", "indices")):  # SciPy would truncate floats
         raise FileFormatError(f"{path}: indptr and indices must be signed integers")
     try:
@@ -298,25 +352,5 @@ def _as_source(path: Path, arrays: Arrays, shape: tuple[int, int], dtype: np.dty
         raise FileFormatError(f"{path}: {problem}")
     dropped = arrays.get("dropped")
     if dropped is not None:
-        _check_array(path, "dropped", dropped, shape[:1], np.dtype(np.float64))
+        check_array(path, "dropped", dropped, shape[:1], np.dtype(np.float64))
     return CSRSource(X, dropped)
-
-
-def _as_level(
-    path: Path, arrays: Arrays, factors: tuple[tuple[int, int], tuple[int, int]], dtype: np.dtype[Any]
-) -> Level:
-    shapes = {"U": factors[0], "V": factors[1], "objective": arrays["objective"].shape[:1]}
-    for name, array in arrays.items():
-        _check_array(path, name, array, shapes.get(name, ()), np.dtype(HISTORY.get(name, dtype)))
-    numbers = {name: arrays[name].item() for name in arrays if name not in shapes}
-    return Level(**{**arrays, **numbers})
-
-
-def _check_array(path: Path, name: str, array: NDArray[Any], shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    if array.shape != shape or array.dtype != dtype:
-        raise FileFormatError(
-            f"{path}: {name} must have shape {shape} and type {dtype}, found {array.shape} and {array.dtype}"
-        )
-    # Without temporary arrays, and false for NaN.
-    if array.size and not (array.min() >= 0 and array.max() < np.inf):
-        raise FileFormatError(f"{path}: {name} must be finite and not negative")

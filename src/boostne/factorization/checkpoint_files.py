@@ -21,6 +21,7 @@ from boostne.io.numpy_files import open_archive
 Origin = dict[str, Any]
 Arrays = Mapping[str, NDArray[Any]]
 
+CHECKSUM_BYTES = 32
 _CHECKSUM = "sha256"
 _NUMBERS = "biuf"  # kinds of dtypes
 _PROBLEMS = {
@@ -30,6 +31,11 @@ _PROBLEMS = {
     "matrix": "was computed from another connectivity matrix than the one stored next to it",
     "previous": "was not computed from the level stored before it",
 }
+
+
+def level_name(number: int) -> str:
+    """Return how the names of the files of a level begin, counted from 1."""
+    return f"level-{number:02d}"
 
 
 def checksum(origin: Origin, arrays: Arrays | None = None) -> str:
@@ -76,6 +82,17 @@ def read_arrays(path: Path, expected: Origin, names: Iterable[str], optional: st
     if found != stored:
         raise FileFormatError(f"{path}: its checksum does not match its content")
     return arrays, found
+
+
+def check_array(path: Path, name: str, array: NDArray[Any], shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """Raise FileFormatError unless an array has this shape and type, and values that are finite and not negative."""
+    if array.shape != shape or array.dtype != dtype:
+        raise FileFormatError(
+            f"{path}: {name} must have shape {shape} and type {dtype}, found {array.shape} and {array.dtype}"
+        )
+    # Without temporary arrays, and false for NaN.
+    if array.size and not (array.min() >= 0 and array.max() < np.inf):
+        raise FileFormatError(f"{path}: {name} must be finite and not negative")
 
 
 def write_json(path: Path, content: Origin) -> None:

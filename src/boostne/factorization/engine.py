@@ -106,8 +106,16 @@ class Engine(ABC):
         """Multiply each column of U by its ratio and divide that of V by it; both become 0 where the ratio is 0."""
 
     @abstractmethod
-    def factors(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the level's U and V as host arrays without padding; called before the level is deflated."""
+    def factors(self) -> tuple[Any, Any]:
+        """Return the level's U and V as host arrays without padding; called before the level is deflated.
+
+        An engine whose workers write the factors to files returns the list of these instead.
+        """
+
+    def zero_factors(self, components: int) -> tuple[Any, Any]:
+        """Return U and V of a level that explains nothing, as :meth:`factors` would."""
+        U, V = (np.zeros((size, components), self.dtype) for size in self.shape)
+        return U, V
 
     @abstractmethod
     def deflate(self) -> None:
@@ -117,5 +125,5 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def replay(self, U: NDArray[Any], V: NDArray[Any]) -> None:
+    def replay(self, U: Any, V: Any) -> None:
         """Deflate R by the factors of an earlier level, as :meth:`factors` returned them."""

@@ -103,12 +103,9 @@ class FactorizationEmbedder(NodeEmbedder):
                 finished = checkpoint.levels(self.levels, (n_rows, job.work.components), self.dtype, n_columns)
             initial_v = self._initial_v(job, form)
             for level in self._boost(engine, initial_v, progress, finished):  # boost, and store each level
-                number = len(self.n_iter_) + 1
-                if checkpoint is not None and number > checkpoint.n_levels:
-                    checkpoint.save_level(number, level)
+                self._store_level(level, checkpoint)
                 U.append(level.U, reordered.rows)
                 V.append(level.V, reordered.columns)
-                self._store_history(level)
                 del level  # not kept while the next is computed
         vectors, self.context_ = U.merged(), V.merged()
         self.levels_ = np.split(vectors, self.levels, axis=1)
@@ -148,7 +145,11 @@ class FactorizationEmbedder(NodeEmbedder):
             "approximation": form.name,
         }
 
-    def _store_history(self, level: Level) -> None:
+    def _store_level(self, level: Level, checkpoint: CheckpointFolder | None) -> None:
+        """Store the history of a finished level, and in a checkpoint the level, unless it was read from there."""
+        number = len(self.n_iter_) + 1
+        if checkpoint is not None and number > checkpoint.n_levels:
+            checkpoint.save_level(number, level)
         self.objective_.append(level.objective)
         self.n_iter_ = np.append(self.n_iter_, level.n_iter)
         self.residual_norms_ = np.append(self.residual_norms_, level.residual_norm)
@@ -200,13 +201,18 @@ class FactorizationEmbedder(NodeEmbedder):
             )
 
     def _open_checkpoint(self, graph: Graph, seed: int) -> CheckpointFolder | None:
-        if self.checkpoint is None:
+        checkpoint = self._given_checkpoint()
+        if checkpoint is None:
             return None
-        checkpoint = self.checkpoint
-        if not isinstance(checkpoint, Checkpoint):
-            checkpoint = Checkpoint(checkpoint)
-        run = {"version": installed_version(), "graph": graph.fingerprint(), **self.result_parameters()}
-        return checkpoint.open({**run, "random_state": seed})
+        return checkpoint.open({**self._fingerprint(seed), "graph": graph.fingerprint()})
+
+    def _given_checkpoint(self) -> Checkpoint | None:
+        given = self.checkpoint
+        return given if given is None or isinstance(given, Checkpoint) else Checkpoint(given)
+
+    def _fingerprint(self, seed: int) -> dict[str, Any]:
+        """Return what the result depends on besides the graph."""
+        return {"version": installed_version(), **self.result_parameters(), "random_state": seed}
 
     def _reorder(self, graph: Graph, matrix: ConnectivityMatrix, progress: ProgressCallback = silent) -> ReorderedGraph:
         return reorder(graph, reorderable=matrix.reorderable, threads=self.threads, progress=progress)

@@ -1,24 +1,30 @@
 """Embeddings that stay with the workers of a cluster, which write them as parts; the graph may stay there, too."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from boostne.errors import GraphError, ParameterError
-from boostne.factorization.boosting import Start
+from boostne.factorization.boosting import Level, Start
+from boostne.factorization.checkpoint import CheckpointFolder
+from boostne.factorization.factor_files import FactorFiles
 from boostne.factorization.job import Job
 from boostne.graph import Graph
 from boostne.io.parts import parts_folder
+from boostne.matrices import MatrixForm
 from boostne.models.factorization_base import FactorizationEmbedder
 from boostne.progress import Progress, ProgressCallback, ProgressOption, reporting, silent
 from boostne.validation import seed_from
 
 if TYPE_CHECKING:
     from boostne.factorization.dask.engine import DaskEngine
-    from boostne.factorization.dask.worker_graph import GraphFile
+    from boostne.factorization.dask.worker_graph import GraphFacts, GraphFile
 
 LOCAL_ENGINES = ("local", "cuda", "auto")
 # Of read_graph: those that apply to Parquet tables of undirected edges.
@@ -46,14 +52,19 @@ class PartsEmbedder(FactorizationEmbedder):
         attributes except ``embedding_``, ``levels_`` and ``context_``. Vectors are neither propagated nor rescaled: no
         machine has all of them.
 
+        The folder of a ``checkpoint`` must be shared by all workers, too: they write the factors of the finished levels
+        there. The same call resumes from it after the client, the scheduler or all workers were killed; the number of
+        workers may differ.
+
         Parameters
         ----------
         X : str, Path, Graph, matrix, networkx graph, edge table or list of pairs
             The path of a Parquet file of edges, or of a folder of such files, that all workers can read: they read it
             themselves, so that the graph is never on this machine. Or a graph, as for :meth:`fit`.
         folder : str or Path
-            New or empty, and shared by all workers under this name, for instance on a network drive. Until the end
-            it also holds the factors of the finished levels, about twice the size of the vectors.
+            Shared by all workers under this name, for instance on a network drive; new, empty or left by a run that
+            was killed. Unless there is a checkpoint, it also holds the factors of the finished levels until the end,
+            about twice the size of the vectors.
         read_options : mapping, optional
             For a path: ``source``, ``target``, ``weight``, ``duplicates`` and ``self_loops`` of
             :func:`boostne.read_graph`.
@@ -73,15 +84,21 @@ class PartsEmbedder(FactorizationEmbedder):
         seed, file = seed_from(self.random_state), _graph_file(X, read_options)
         with reporting(progress) as report:
             if file is None:  # checked before the cluster is used
-                embed = partial(self._write_parts_of_job, self._parts_job(seed, self._check_graph(X), report))
+                job = self._parts_job(seed, self._check_graph(X), report)
+                if self.checkpoint is not None:
+                    opened = self._open_parts_checkpoint(job.reordered.graph.fingerprint(), seed)
+                    job = replace(job, checkpoint=opened)
+                embed = partial(self._write_parts_of_job, job)
             else:
+                self._check_parts_checkpoint(seed)
                 embed = partial(self._write_parts_of_file, file, seed)
-            width = self.dimensions // self.levels
-            with (
-                parts_folder(folder) as (parts, levels),
-                DaskEngine(self.engine, width, FileFactorStore(levels), self.threads) as engine,
-            ):
-                return embed(engine, parts, report)
+            with parts_folder(folder) as (parts, temporary):
+                checkpoint = self._given_checkpoint()
+                levels = temporary if checkpoint is None else Path(checkpoint.folder)
+                width = self.dimensions // self.levels
+                store = FileFactorStore(FactorFiles(str(levels.resolve()), width, np.dtype(self.dtype)), parts)
+                with DaskEngine(self.engine, width, store, self.threads) as engine:
+                    return embed(engine, parts, report)
 
     def _write_parts_of_job(
         self, job: Job, engine: "DaskEngine", parts: Path, progress: ProgressCallback
@@ -89,7 +106,8 @@ class PartsEmbedder(FactorizationEmbedder):
         """Embed a graph of this process."""
         form = job.load(engine)
         self._store_start(engine, job.matrix, form)
-        return self._write_parts(engine, self._initial_v(job, form), job.reordered.graph.nodes, parts, progress)
+        initial_v, nodes = self._initial_v(job, form), job.reordered.graph.nodes
+        return self._write_parts(engine, initial_v, nodes, job.checkpoint, parts, progress)
 
     def _write_parts_of_file(
         self, file: "GraphFile", seed: int, engine: "DaskEngine", parts: Path, progress: ProgressCallback
@@ -98,19 +116,32 @@ class PartsEmbedder(FactorizationEmbedder):
         progress(Progress("reading", 0.0, "on the workers"))
         # The client of the cluster and what was learned before stay here.
         copy = type(self)(**{**self.get_params(deep=False), "engine": "dask", "random_state": seed})
-        with engine.read_graph(file, partial(copy._job_on_worker, seed)) as graph:  # noqa: SLF001  of this class
+        make_job = partial(copy._job_on_worker, seed)  # noqa: SLF001  of this class
+        with engine.read_graph(file, make_job, partial(self._stored_form, seed)) as graph:
             self._warn_of_isolated(graph.facts.n_isolated, graph.facts.n_nodes)
             engine.load(graph, progress)
             graph.matrix.check_norm(engine.nnz, engine.norm2, graph.facts, engine.dtype)
             self._store_start(engine, graph.matrix, graph.form)
             self.graph_facts_ = graph.facts
-            return self._write_parts(engine, graph.start, graph, parts, progress)
+            checkpoint = self._open_parts_checkpoint(graph.facts.fingerprint, seed)
+            if checkpoint is not None:
+                checkpoint.save_form(graph.form)
+            return self._write_parts(engine, graph.start, graph, checkpoint, parts, progress)
 
     def _write_parts(
-        self, engine: "DaskEngine", initial_v: Start, nodes: Any, parts: Path, progress: ProgressCallback
+        self,
+        engine: "DaskEngine",
+        initial_v: Start,
+        nodes: Any,
+        checkpoint: CheckpointFolder | None,
+        parts: Path,
+        progress: ProgressCallback,
     ) -> list[Path]:
-        for level in self._boost(engine, initial_v, progress):
-            self._store_history(level)
+        finished: Iterable[Level] = ()
+        if checkpoint is not None:
+            finished = checkpoint.levels_in_parts(self.levels, engine.shape[0], engine.find_damage)
+        for level in self._boost(engine, initial_v, progress, finished):
+            self._store_level(level, checkpoint)
         self.settings_ |= {"propagation": 0.0, "vector_length": 0.0}
         progress(Progress("writing", 0.0, "on the workers"))
         return engine.write_parts(parts, nodes, self.levels)
@@ -129,13 +160,33 @@ class PartsEmbedder(FactorizationEmbedder):
         matrix = self._check_parameters(graph)
         return self._job(self._reorder(graph, matrix, progress), matrix, seed, progress=progress)
 
+    def _check_parts_checkpoint(self, seed: int) -> None:
+        """Raise CheckpointError if the checkpoint belongs to a run that differs in more than the graph."""
+        checkpoint = self._given_checkpoint()
+        if checkpoint is not None:
+            checkpoint.check(self._parts_fingerprint(seed))
+
+    def _open_parts_checkpoint(self, graph: str, seed: int) -> CheckpointFolder | None:
+        """Open the checkpoint, if there is one, for the graph with this fingerprint, in the order of the rows of X."""
+        checkpoint = self._given_checkpoint()
+        return None if checkpoint is None else checkpoint.open({**self._parts_fingerprint(seed), "graph": graph})
+
+    def _parts_fingerprint(self, seed: int) -> dict[str, Any]:
+        # The factors are not where those of a fit are.
+        return {**self._fingerprint(seed), "output": "parts"}
+
+    def _stored_form(self, seed: int, facts: "GraphFacts") -> MatrixForm | None:
+        """Return the form of X with which the run has started, if it is resumed."""
+        checkpoint = self._open_parts_checkpoint(facts.fingerprint, seed)
+        return None if checkpoint is None else checkpoint.form()
+
     def _check_engine_for_parts(self) -> None:
-        given = {name: getattr(self, name) for name in ("engine", "checkpoint", "propagation", "vector_length")}
+        given = {name: getattr(self, name) for name in ("engine", "propagation", "vector_length")}
         refined = self.propagation not in ("auto", 0) or self.vector_length not in ("auto", 0)
-        if self._is_local() or self.checkpoint is not None or refined:
+        if self._is_local() or refined:
             raise ParameterError(
-                "parts are written by the workers of a Dask cluster, without a checkpoint, propagation or a length of "
-                f"the vectors; got {', '.join(f'{name}={value!r}' for name, value in given.items())}"
+                "parts are written by the workers of a Dask cluster, without propagation or a length of the vectors; "
+                f"got {', '.join(f'{name}={value!r}' for name, value in given.items())}"
             )
 
     def _is_local(self) -> bool:

@@ -1,6 +1,6 @@
 """A graph that the workers of a cluster read from a file themselves, so that it is never on the client."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,6 +16,8 @@ from boostne.matrices import ConnectivityMatrix, MatrixForm
 if TYPE_CHECKING:
     from distributed import Future
 
+StoredForm = Callable[[GraphFacts], MatrixForm | None]
+
 
 class ClusterGraph:
     """Has one worker of each machine read the graph, and all workers of the machine share it.
@@ -28,6 +30,8 @@ class ClusterGraph:
     file : GraphFile
     make_job : callable
         Checks a graph on a worker and returns its job.
+    stored_form : callable
+        ``stored_form(facts)`` returns the form of X that the run started with, or None if it starts now.
     memory : int or None
         Bytes that all workers together may allocate, for the choice of the form of X; None if unlimited.
     threads : int, optional
@@ -53,11 +57,18 @@ class ClusterGraph:
     nbytes: int
 
     def __init__(
-        self, cluster: Cluster, file: GraphFile, make_job: MakeJob, memory: int | None, threads: int | None = None
+        self,
+        cluster: Cluster,
+        file: GraphFile,
+        make_job: MakeJob,
+        stored_form: StoredForm,
+        memory: int | None,
+        threads: int | None = None,
     ) -> None:
         self._cluster = cluster
         self._file = file
         self._make_job = make_job
+        self._stored_form = stored_form
         self._memory = memory
         self._threads = threads
         self._files: list[ArrayFile] = []
@@ -133,7 +144,8 @@ class ClusterGraph:
         for worker, (facts, matrix) in zip(readers, self._on_each(readers, worker_graph.facts_of, read), strict=True):
             self._record(worker, facts, matrix)
         if not hasattr(self, "form"):
-            self.form = self._on_each(readers[:1], worker_graph.choose_form, read[:1], self._memory)[0]
+            stored = self._stored_form(self.facts)
+            self.form = stored or self._on_each(readers[:1], worker_graph.choose_form, read[:1], self._memory)[0]
         owned = [
             submit(worker, worker_graph.share_graph, job, self.form) for worker, job in zip(readers, read, strict=True)
         ]

@@ -19,15 +19,17 @@ from numpy.typing import NDArray
 
 from boostne.budget import Workload
 from boostne.errors import BoostneWarning, warn_caller
+from boostne.factorization.boosting import Level
 from boostne.factorization.dask import level_calls, worker_block
 from boostne.factorization.dask.block_placement import LOSSES, BlockPlacement
 from boostne.factorization.dask.cluster import Cluster
-from boostne.factorization.dask.cluster_graph import ClusterGraph
+from boostne.factorization.dask.cluster_graph import ClusterGraph, StoredForm
 from boostne.factorization.dask.exchange import ContextSlices
-from boostne.factorization.dask.factor_store import ClientFactorStore, FactorStore, FileFactorStore
+from boostne.factorization.dask.factor_store import Factors, FactorStore, FileFactorStore
 from boostne.factorization.dask.worker_block import BlockState, TaskStamp, Transition
 from boostne.factorization.dask.worker_graph import GraphFile, MakeJob, MappedStart, form_within, node_ids
 from boostne.factorization.engine import Engine, LevelLost, PassResult
+from boostne.factorization.factor_files import FactorParts
 from boostne.graph import Graph
 from boostne.io.parts import part_path
 from boostne.matrices import ConnectivityMatrix, MatrixForm, MatrixSource
@@ -69,9 +71,9 @@ class DaskEngine(Engine):
         """Use the memory of all workers together; see :meth:`Engine.plan`. :meth:`load` checks each worker."""
         return form_within(self._free_memory(), matrix, graph, work)
 
-    def read_graph(self, file: GraphFile, make_job: MakeJob) -> ClusterGraph:
+    def read_graph(self, file: GraphFile, make_job: MakeJob, stored_form: StoredForm) -> ClusterGraph:
         """Have the workers read a graph, which :meth:`load` takes instead of a source; see :class:`ClusterGraph`."""
-        return ClusterGraph(self._cluster, file, make_job, self._free_memory(), self._threads)
+        return ClusterGraph(self._cluster, file, make_job, stored_form, self._free_memory(), self._threads)
 
     def load(self, source: MatrixSource | ClusterGraph, progress: ProgressCallback = silent) -> None:
         progress(Progress("connectivity", 0.0, "on the workers"))
@@ -123,11 +125,17 @@ class DaskEngine(Engine):
     def rescale(self, ratio: NDArray[np.float64]) -> None:
         self._call(level_calls.rescale, self._stamp(), ratio)
 
-    def factors(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Store the factors and return them; see :meth:`Engine.factors`. In files they have no rows on the client."""
+    def factors(self) -> Factors:
+        """Store the factors and return them, or the lists of their files; see :meth:`Engine.factors`."""
         self._apply_pending()
         with self._current_level():
             return self._store.collect(self._placement, self._stamp(), self._components)
+
+    def zero_factors(self, components: int) -> Factors:
+        """Return lists without files if the workers write the factors; see :meth:`Engine.zero_factors`."""
+        if isinstance(self._store, FileFactorStore):
+            return FactorParts.of([]), FactorParts.of([])
+        return super().zero_factors(components)
 
     def deflate(self) -> None:
         stamp = self._stamp()
@@ -139,14 +147,38 @@ class DaskEngine(Engine):
         self._record(states)
         self._store.release()
 
-    def replay(self, U: NDArray[Any], V: NDArray[Any]) -> None:
-        if not isinstance(self._store, ClientFactorStore):
-            raise TypeError("levels are replayed from factors on the client; this engine stores them in files")
+    def replay(self, U: Any, V: Any) -> None:
         # Blocks that are lost now are rebuilt from X and need the levels before this one, too.
-        self._store.current = self._level, (U, V)
+        self._store.resume(self._level, (U, V))
         self._level += 1
         self._restore()
         self._store.release()
+
+    def find_damage(self, level: int, found: Level) -> tuple[Path, str] | None:
+        """Have the workers verify the files of a level before it is replayed.
+
+        Parameters
+        ----------
+        level : int
+            Counted from 0.
+        found : Level
+            With the lists of its files.
+
+        Returns
+        -------
+        tuple of Path and str, or None
+            A damaged file and what is wrong with it.
+
+        Raises
+        ------
+        CheckpointError
+            If a file is intact and not the one listed.
+        """
+        while True:
+            try:
+                return self._file_store.find_damage(self._placement, level, (found.U, found.V))
+            except LOSSES:
+                self._restore()
 
     def write_parts(self, folder: Path, nodes: NDArray[Any] | ClusterGraph, levels: int) -> list[Path]:
         """Have each worker write the vectors of its rows as a Parquet file, from the files of all levels.
@@ -160,17 +192,16 @@ class DaskEngine(Engine):
         levels : int
             k.
         """
-        if not isinstance(self._store, FileFactorStore):
-            raise TypeError("parts are written from factors in files; this engine stores them on the client")
         while True:
             try:
-                return self._write_parts(self._store, folder, nodes, [self._components] * levels)
+                return self._write_parts(self._file_store, folder, nodes, levels)
             except LOSSES:
                 self._restore()
 
     def _write_parts(
-        self, store: FileFactorStore, folder: Path, nodes: NDArray[Any] | ClusterGraph, widths: list[int]
+        self, store: FileFactorStore, folder: Path, nodes: NDArray[Any] | ClusterGraph, levels: int
     ) -> list[Path]:
+        factors = [store.stored[level][0] if level in store.stored else None for level in range(levels)]
         paths, tasks = [], []
         for i, placed in enumerate(self._placement.placed):
             rows = placed.place.rows
@@ -179,10 +210,16 @@ class DaskEngine(Engine):
                 ids = self._placement.submit(placed.worker, node_ids, nodes.files(), rows)
             else:
                 ids = self._placement.send(nodes[rows.start : rows.stop], {placed.worker.address})
-            arguments = (store.files, ids, rows.start, widths, self.dtype.name, str(paths[-1].resolve()))
+            arguments = (store.files, factors, ids, rows, str(paths[-1].resolve()))
             tasks.append(self._placement.submit(placed.worker, worker_block.write_part, *arguments))
         self._placement.results(tasks)
         return paths
+
+    @property
+    def _file_store(self) -> FileFactorStore:
+        if not isinstance(self._store, FileFactorStore):
+            raise TypeError("this engine stores factors on the client, not in files")
+        return self._store
 
     def _free_memory(self) -> int | None:
         """Return the bytes that all workers together may allocate, or None if one of them has no limit."""

@@ -5,24 +5,26 @@ the finished levels again.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from boostne.errors import ParameterError
 from boostne.factorization.dask import worker_block
 from boostne.factorization.dask.block_placement import BlockPlacement, PlacedBlock
 from boostne.factorization.dask.cluster import Cluster
-from boostne.factorization.dask.worker_block import FactorFiles, TaskStamp
+from boostne.factorization.dask.worker_block import FactorLists, TaskStamp
 from boostne.factorization.engine import Recall
+from boostne.factorization.factor_files import FACTORS, FactorFiles, FactorParts
+from boostne.io.atomic import TEMPORARY_PREFIX
 
 if TYPE_CHECKING:
     from distributed import Future
 
-Factors = tuple[NDArray[Any], NDArray[Any]]
+Factors = tuple[Any, Any]  # arrays, or lists of files
 
 
 class FactorStore(Protocol):
@@ -32,7 +34,10 @@ class FactorStore(Protocol):
         """Raise, before the work starts, if the workers cannot do their part."""
 
     def collect(self, placement: BlockPlacement, stamp: TaskStamp, components: int) -> Factors:
-        """Store the factors of the current level; returns those rows of them that are on the client."""
+        """Store the factors of the current level; returns them, or the lists of their files."""
+
+    def resume(self, level: int, factors: Factors) -> None:
+        """Take the factors of a level of an earlier run, as :meth:`collect` returned them."""
 
     def release(self) -> None:
         """Note that the current level is finished and the caller has its factors."""
@@ -60,6 +65,10 @@ class ClientFactorStore:
         self.current = stamp.level, (U, V)
         return self.current[1]
 
+    def resume(self, level: int, factors: Factors) -> None:
+        """Hold them until the caller has stored them."""
+        self.current = level, factors
+
     def release(self) -> None:
         """Drop the level: from now on it is recalled."""
         self.current = None
@@ -79,35 +88,61 @@ class ClientFactorStore:
 
 @dataclass
 class FileFactorStore:
-    """Has each worker write its own rows; no factors are sent to the client."""
+    """Has each worker write its own rows; no factors are sent to the client.
 
-    folder: Path
+    Attributes
+    ----------
+    files : FactorFiles
+    output : Path
+        Folder in which the workers will write the vectors.
+    stored : dict
+        Lists of the files of U and V of each level.
+    """
 
-    @property
-    def files(self) -> FactorFiles:
-        """Paths of the files, as the workers see them."""
-        return FactorFiles(str(self.folder.resolve()))
+    files: FactorFiles
+    output: Path
+    stored: dict[int, FactorLists] = field(default_factory=dict)
 
     def check(self, cluster: Cluster) -> None:
-        """Raise unless all workers see the folder."""
-        seen = cluster.run_on_all(worker_block.folder_exists, self.files)
-        blind = sorted(address for address, exists in seen.items() if not exists)
-        if blind:
-            raise ParameterError(
-                f"{blind[0]} does not see the folder {self.folder.parent}; give one that all machines share, "
-                "such as a network drive"
-            )
+        """Raise unless all workers see the files in both folders."""
+        for folder in (self.output, Path(self.files.folder)):
+            with NamedTemporaryFile(prefix=TEMPORARY_PREFIX, dir=folder.resolve()) as probe:
+                seen = cluster.run_on_all(worker_block.file_exists, probe.name)
+            blind = sorted(address for address, exists in seen.items() if not exists)
+            if blind:
+                raise ParameterError(
+                    f"{blind[0]} does not see the folder {folder}; give one that all machines share, such as a "
+                    "network drive"
+                )
 
     def collect(self, placement: BlockPlacement, stamp: TaskStamp, components: int) -> Factors:
-        """Have U and V written; returns factors without rows."""
-        placement.results(placement.submit_to_all(worker_block.save_factors, stamp, components, self.files))
-        return np.empty((0, components)), np.empty((0, components))
+        """Have U and V written; returns the lists of their files."""
+        self.files.remove_from(stamp.level)
+        saved = placement.results(placement.submit_to_all(worker_block.save_factors, stamp, self.files))
+        U, V = zip(*saved, strict=True)
+        self.stored[stamp.level] = FactorParts.of(U), FactorParts.of(rows for rows in V if rows is not None)
+        return self.stored[stamp.level]
+
+    def resume(self, level: int, factors: Factors) -> None:
+        """Note where they are."""
+        self.stored[level] = factors
 
     def release(self) -> None:
         """Keep the files: the parts are written from them."""
 
     def replay(self, placement: BlockPlacement, level: int, behind: Sequence[PlacedBlock]) -> list["Future[Any]"]:
         """Let each worker read its rows of U, and V."""
-        return [
-            placement.submit_to_block(placed, worker_block.replay_from_files, level, self.files) for placed in behind
-        ]
+        task, arguments = worker_block.replay_from_files, (level, self.files, self.stored[level])
+        return [placement.submit_to_block(placed, task, *arguments) for placed in behind]
+
+    def find_damage(self, placement: BlockPlacement, level: int, factors: FactorLists) -> tuple[Path, str] | None:
+        """Have the workers verify the files of a level, each some of them; see :meth:`.DaskEngine.find_damage`."""
+        paths: list[Path] = []
+        tasks: list[Future[Any]] = []
+        for factor, parts in zip(FACTORS, factors, strict=True):
+            for number, rows in enumerate(parts.spans):
+                worker = placement.placed[len(tasks) % len(placement.placed)].worker
+                paths.append(self.files.path(level, factor, rows.start))
+                tasks.append(placement.submit(worker, self.files.problem, level, factor, parts, number))
+        problems = zip(paths, placement.results(tasks), strict=True)
+        return next(((path, problem) for path, problem in problems if problem is not None), None)

@@ -6,6 +6,7 @@ stamp with the expected count, so that a rebuilt block is never mistaken for the
 """
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NoReturn
@@ -16,9 +17,9 @@ from numpy.typing import NDArray
 from boostne.embedding import Embedding
 from boostne.factorization.context_factor import ContextSlice
 from boostne.factorization.dask.exchange import BlockLostError, BlockSums, Exchange
+from boostne.factorization.factor_files import FactorFiles, FactorParts, SavedRows
 from boostne.factorization.local import squared_norm
 from boostne.io import write_embedding
-from boostne.io.atomic import atomic_path
 from boostne.kernels import Kernels, get_kernels
 from boostne.kernels.column_blocked_csr import Residual, as_residual
 from boostne.kernels.layout import aligned_empty, padded_factor, padded_width
@@ -26,6 +27,7 @@ from boostne.matrices import MatrixSource
 from boostne.matrices.csr_builder import CSRBuilder, chunks
 
 Transition = Literal["none", "accept", "revert"]
+FactorLists = tuple[FactorParts, FactorParts]  # of U and V
 
 
 @dataclass(frozen=True)
@@ -83,26 +85,6 @@ class RowDraft:
 
     rows: range
     builder: CSRBuilder
-
-
-@dataclass(frozen=True)
-class FactorFiles:
-    """Paths of the factors of finished levels in a folder that all machines share: U by blocks of rows, V by slices."""
-
-    folder: str
-
-    def rows(self, level: int, first_row: int) -> Path:
-        """Return the path of a block's rows of U."""
-        return Path(self.folder) / f"level-{level + 1:02d}-rows-{first_row}.npy"
-
-    def context(self, level: int, first_row: int) -> Path:
-        """Return the path of a slice of V."""
-        return Path(self.folder) / f"level-{level + 1:02d}-context-{first_row}.npy"
-
-    def context_slices(self, level: int) -> list[Path]:
-        """Return the paths of all slices of V, in order."""
-        found = Path(self.folder).glob(self.context(level, 0).name.replace("-0.", "-*."))
-        return sorted(found, key=lambda path: int(path.stem.rsplit("-", 1)[1]))
 
 
 class WorkerBlock:
@@ -288,12 +270,11 @@ def context_rows(block: WorkerBlock, stamp: TaskStamp) -> NDArray[Any]:
         return block.apply(stamp)[1].unpadded()
 
 
-def save_factors(block: WorkerBlock, stamp: TaskStamp, components: int, files: FactorFiles) -> None:
-    """Write the block's rows of U and its slice of V to their files."""
-    _save(files.rows(stamp.level, block.first_row), row_factor(block, stamp, components))
+def save_factors(block: WorkerBlock, stamp: TaskStamp, files: FactorFiles) -> tuple[SavedRows, SavedRows | None]:
+    """Write the block's rows of U and its slice of V, if it has one; returns the rows and checksums of the files."""
+    saved = files.write(stamp.level, "U", block.first_row, row_factor(block, stamp, files.components))
     rows = block.exchange_at(stamp).rows
-    if rows:
-        _save(files.context(stamp.level, rows.start), context_rows(block, stamp))
+    return saved, files.write(stamp.level, "V", rows.start, context_rows(block, stamp)) if rows else None
 
 
 def deflate(block: WorkerBlock, stamp: TaskStamp) -> BlockState:
@@ -311,32 +292,28 @@ def replay(block: WorkerBlock, level: int, U: NDArray[Any], V: NDArray[Any]) -> 
         return block.state
 
 
-def replay_from_files(block: WorkerBlock, level: int, files: FactorFiles) -> BlockState:
+def replay_from_files(block: WorkerBlock, level: int, files: FactorFiles, factors: FactorLists) -> BlockState:
     """Subtract a level whose factors were written to files."""
-    V = np.concatenate([np.load(path) for path in files.context_slices(level)])
-    return replay(block, level, np.load(files.rows(level, block.first_row)), V)
+    own = range(block.first_row, block.first_row + block.R.n_rows)
+    U = files.read(level, "U", factors[0], own)
+    return replay(block, level, U, files.read(level, "V", factors[1], range(block.R.n_columns)))
 
 
 def write_part(
-    files: FactorFiles, nodes: NDArray[Any], first_row: int, widths: list[int], dtype: Any, path: str
+    files: FactorFiles, factors: Sequence[FactorParts | None], nodes: NDArray[Any], rows: range, path: str
 ) -> None:
-    """Write the vectors of a block's rows, all levels side by side, as a Parquet file with their node ids.
+    """Write the vectors of some rows, all levels side by side, as a Parquet file with their node ids.
 
-    A level without a file is zero: the residual was zero before it.
+    A level without files is zero: the residual was zero before it.
     """
-    vectors = np.zeros((len(nodes), sum(widths)), dtype)
-    for level, end in enumerate(np.cumsum(widths)):
-        rows = files.rows(level, first_row)
-        if rows.exists():
-            vectors[:, end - widths[level] : end] = np.load(rows)
-    write_embedding(Embedding(nodes, vectors, widths), path)
+    width = files.components
+    vectors = np.zeros((len(rows), len(factors) * width), files.dtype)
+    for level, parts in enumerate(factors):
+        if parts is not None:
+            vectors[:, level * width : (level + 1) * width] = files.read(level, "U", parts, rows)
+    write_embedding(Embedding(nodes, vectors, [width] * len(factors)), path)
 
 
-def folder_exists(files: FactorFiles) -> bool:
-    """Return whether this machine sees the folder."""
-    return Path(files.folder).is_dir()
-
-
-def _save(path: Path, array: NDArray[Any]) -> None:
-    with atomic_path(path) as temporary:
-        np.save(temporary, array, allow_pickle=False)
+def file_exists(path: str) -> bool:
+    """Return whether this machine sees a file."""
+    return Path(path).is_file()
