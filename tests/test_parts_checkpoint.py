@@ -15,7 +15,7 @@ from tests.parameters import boostne
 from tests.processes import start_python
 
 from boostne import BoostNE, Graph, read_embedding
-from boostne.errors import CheckpointError, CheckpointWarning, ClusterError, FileFormatError
+from boostne.errors import CheckpointError, CheckpointWarning, ClusterError, FileFormatError, ParameterError
 from boostne.factorization.boosting import Level
 from boostne.factorization.checkpoint import FORM, CheckpointFolder
 from boostne.factorization.checkpoint_files import checksum, write_arrays, write_json
@@ -357,6 +357,13 @@ class TestForeign:
             with pytest.raises(CheckpointError, match=r"not empty and holds no checkpoint \(found 'thesis.tex'\)"):
                 resume(client, source, tmp_path)
 
+    @pytest.mark.parametrize("name", ["out", "out/kept"])
+    def test_a_checkpoint_in_the_folder_of_the_parts(self, client, graph, tmp_path, name):
+        model = BoostNE(**SETTINGS, engine=client, checkpoint=tmp_path / name)
+        with pytest.raises(ParameterError, match=f"the checkpoint .*{name} is in the folder of the parts"):
+            model.fit_to_parts(graph, tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+
 
 class TestResult:
     def test_a_finished_run_writes_the_parts_again(self, client, graph, expected, kept, tmp_path):
@@ -450,6 +457,7 @@ class TestFiles:
             self.written(files, level)
             (tmp_path / f"level-{level + 1:02d}.npz").touch()
         (tmp_path / "level-02.txt").touch()
+        (tmp_path / ".boostne-0123.npz").touch()
         files.remove_from(1)
         assert sorted(path.name for path in tmp_path.iterdir()) == [
             "level-01-U-0.npz",

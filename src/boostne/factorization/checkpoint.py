@@ -62,7 +62,8 @@ class Checkpoint:
     ----------
     folder : str or Path
         Created if missing. A run that was killed and is started again with the same graph and parameters resumes from
-        here and ends with the same bits; a folder of another run is an error.
+        here and ends with the same bits; a folder of another run is an error. For :meth:`boostne.BoostNE.fit_to_parts`
+        it must be shared by all workers, which write the factors.
     keep_matrix : bool, default=False
         Store the connectivity matrix too. It takes as much disk space as memory and need not be built again.
 

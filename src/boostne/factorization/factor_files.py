@@ -28,6 +28,7 @@ from boostne.factorization.checkpoint_files import (
     read_arrays,
     write_arrays,
 )
+from boostne.io.atomic import TEMPORARY_PREFIX
 
 FactorName = Literal["U", "V"]
 SavedRows = tuple[range, str]  # in a file, and the checksum of the file
@@ -115,12 +116,14 @@ class FactorFiles:
         return None
 
     def remove_from(self, level: int) -> None:
-        """Remove the files of a level and of those after it, beginning with the lists of files."""
+        """Remove the files of a level and of those after it, and temporary files of workers that were killed."""
         folder = Path(self.folder)
-        while found := sorted(folder.glob(f"{level_name(level + 1)}[.-]*npz"), reverse=True):
-            for path in found:
-                path.unlink()
+        unwanted = list(folder.glob(f"{TEMPORARY_PREFIX}*.npz"))
+        while found := sorted(folder.glob(f"{level_name(level + 1)}[.-]*npz"), reverse=True):  # lists of files first
+            unwanted.extend(found)
             level += 1
+        for path in unwanted:
+            path.unlink(missing_ok=True)
 
     def _read_file(self, level: int, factor: FactorName, parts: FactorParts, number: int) -> NDArray[Any]:
         span = parts.spans[number]

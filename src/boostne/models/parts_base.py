@@ -82,6 +82,7 @@ class PartsEmbedder(FactorizationEmbedder):
 
         self._check_settings()
         seed, file = seed_from(self.random_state), _graph_file(X, read_options)
+        self._check_parts_checkpoint(folder, seed)
         with reporting(progress) as report:
             if file is None:  # checked before the cluster is used
                 job = self._parts_job(seed, self._check_graph(X), report)
@@ -90,7 +91,6 @@ class PartsEmbedder(FactorizationEmbedder):
                     job = replace(job, checkpoint=opened)
                 embed = partial(self._write_parts_of_job, job)
             else:
-                self._check_parts_checkpoint(seed)
                 embed = partial(self._write_parts_of_file, file, seed)
             with parts_folder(folder) as (parts, temporary):
                 checkpoint = self._given_checkpoint()
@@ -160,11 +160,19 @@ class PartsEmbedder(FactorizationEmbedder):
         matrix = self._check_parameters(graph)
         return self._job(self._reorder(graph, matrix, progress), matrix, seed, progress=progress)
 
-    def _check_parts_checkpoint(self, seed: int) -> None:
-        """Raise CheckpointError if the checkpoint belongs to a run that differs in more than the graph."""
+    def _check_parts_checkpoint(self, folder: str | Path, seed: int) -> None:
+        """Raise unless the checkpoint, if there is one, is outside of the folder of the parts and belongs to this run.
+
+        Its graph is compared later.
+        """
         checkpoint = self._given_checkpoint()
-        if checkpoint is not None:
-            checkpoint.check(self._parts_fingerprint(seed))
+        if checkpoint is None:
+            return
+        if Path(checkpoint.folder).resolve().is_relative_to(Path(folder).resolve()):
+            raise ParameterError(
+                f"the checkpoint {checkpoint.folder} is in the folder of the parts, {folder}; give another folder"
+            )
+        checkpoint.check(self._parts_fingerprint(seed))
 
     def _open_parts_checkpoint(self, graph: str, seed: int) -> CheckpointFolder | None:
         """Open the checkpoint, if there is one, for the graph with this fingerprint, in the order of the rows of X."""
