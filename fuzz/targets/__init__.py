@@ -39,6 +39,7 @@ TARGETS = {
     "embedding-word2vec": Target(embeddings.word2vec, 4),
     "embedding-parquet": Target(embeddings.parquet, 4),
     "checkpoints": Target(checkpoints.checkpoints, 16),
+    "factor-files": Target(checkpoints.factor_files, 4),
     "models": Target(models.models, 6),
     "matrices": Target(objects.matrices, 4),
     "edges": Target(objects.edges, 4),

@@ -10,8 +10,12 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from boostne import BoostNE, Checkpoint, Graph
+from boostne.factorization.boosting import Level
+from boostne.factorization.checkpoint import CheckpointFolder
+from boostne.factorization.factor_files import FACTORS, FactorFiles, FactorName, FactorParts
 from fuzz.arrays import npy_bytes
 from fuzz.case import OK, Case, attempt, require
 from fuzz.mutations import mutate, zip_archive
@@ -47,6 +51,73 @@ def checkpoints(case: Case) -> str:
     else:
         require(outcome == "CheckpointError", f"undocumented error {outcome}")
     return outcome
+
+
+def factor_files(case: Case) -> str:
+    """Read changed levels whose factors are in files: their values, fewer levels, or CheckpointError."""
+    rng, folder = case.rng, case.folder / "run"
+    seed = rng.randrange(2)
+    contents = _written(seed)
+    names, foreign = sorted(contents), _written(1 - seed)
+    changed = dict(contents)
+    for name in rng.choices(names, k=rng.choice((1, 1, 2))):
+        changes = (
+            mutate(rng, contents[name]),
+            _damaged_arrays(rng, contents[name]),
+            contents[rng.choice(names)],
+            foreign[name],
+        )
+        changed[name] = rng.choice(changes)
+    folder.mkdir()
+    for name, data in changed.items():
+        (folder / name).write_bytes(data)
+    case.announce(f"read the levels of run {seed}")
+    found, outcome = attempt(lambda: _read_levels(seed, folder))
+    require(outcome in (OK, "CheckpointError"), f"undocumented error {outcome}")
+    for number, level in enumerate(found or []):
+        for factor, rows in level.items():
+            require(_same_bits(rows, _factors(seed, number)[factor]), "a level has other values than were stored")
+    return outcome
+
+
+@cache
+def _written(seed: int) -> dict[str, bytes]:
+    """Return the files of a run with two levels, whose factors have two files each."""
+    with TemporaryDirectory() as folder:
+        files, checkpoint = FactorFiles(folder, 2, np.dtype("float32")), CheckpointFolder(folder, {"seed": seed})
+        for level in range(2):
+            factors = {}
+            for name, rows in _factors(seed, level).items():
+                written = [files.write(level, name, first, rows[first : first + 3]) for first in (0, 3)]
+                factors[name] = FactorParts.of(written)
+            checkpoint.save_level(level + 1, Level(**factors, objective=np.ones(1), n_iter=1, residual_norm=1.0, nnz=1))
+        return {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
+
+
+def _factors(seed: int, level: int) -> dict[FactorName, NDArray[np.float32]]:
+    rng = np.random.default_rng([seed, level])
+    return {name: rng.random((5, 2), np.float32) for name in FACTORS}
+
+
+def _read_levels(seed: int, folder: Path) -> list[dict[FactorName, NDArray[Any]]]:
+    """Read the finished levels of a run as a cluster does."""
+    files = FactorFiles(str(folder), 2, np.dtype("float32"))
+
+    def find_damage(level: int, found: Level) -> tuple[Path, str] | None:
+        for name, parts in (("U", found.U), ("V", found.V)):
+            for number, rows in enumerate(parts.spans):
+                problem = files.problem(level, name, parts, number)
+                if problem is not None:
+                    return files.path(level, name, rows.start), problem
+        return None
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        levels = list(CheckpointFolder(folder, {"seed": seed}).levels_in_parts(8, 5, find_damage))
+    return [
+        {name: files.read(number, name, getattr(level, name), range(5)) for name in FACTORS}
+        for number, level in enumerate(levels)
+    ]
 
 
 @cache
@@ -116,7 +187,7 @@ def _damaged_arrays(rng: Random, data: bytes) -> bytes:
         array = np.array(rng.choice(("", "x", "0" * 64)))
     elif rng.random() < 0.5 and array.size:
         with np.errstate(all="ignore"):
-            array.flat[rng.randrange(array.size)] = rng.choice((-1, 0, 1, 2**30, 127))
+            array.flat[rng.randrange(array.size)] = np.array(rng.choice((-1, 0, 1, 2**30, 127))).astype(array.dtype)
     else:
         array = rng.choice((
             lambda: array.astype("f8" if array.dtype != np.float64 else "f4"),
