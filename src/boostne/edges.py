@@ -1,4 +1,4 @@
-"""Edge weights, merging of duplicate edges, and canonical adjacency matrices."""
+"""Edge weights, merging of duplicate edges, and checks of adjacency matrices."""
 
 import logging
 from typing import Any
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from boostne.errors import BoostneError, GraphError, InputWarning, warn_caller
+from boostne.integer_ids import Integers, first_of_runs
 from boostne.sparse_structure import find_structure_error
 
 logger = logging.getLogger("boostne")
@@ -30,7 +31,7 @@ def as_weights(values: Any) -> NDArray[Any]:
     if array.ndim != 1:
         raise GraphError(f"weights must be one-dimensional, got an array of shape {array.shape}")
     if array.dtype.kind == "f":
-        return _as_float(array)
+        return as_float(array)
     if array.dtype.kind in "biu":
         return array.astype(np.uint64 if array.dtype == np.uint64 else np.int64)
     try:
@@ -41,12 +42,12 @@ def as_weights(values: Any) -> NDArray[Any]:
         raise GraphError(f"weights must be numbers ({error})") from None
 
 
-def as_positions(name: str, values: Any) -> NDArray[np.int64]:
-    """Return positions of nodes as ``int64``; raise GraphError if they are not integers."""
+def as_positions(name: str, values: Any) -> Integers:
+    """Return positions of nodes as ``int32`` or ``int64``; raise GraphError if they are not integers."""
     array = np.asarray(values)
     if array.size and array.dtype.kind not in "iu":
         raise GraphError(f"{name} must contain integers, got {array.dtype}")
-    return array.astype(np.int64, copy=False)
+    return array if array.dtype == np.int32 else array.astype(np.int64, copy=False)
 
 
 def weight_unit(weights: NDArray[Any]) -> float:
@@ -145,7 +146,7 @@ def checked_matrix(matrix: Any, name: str, error: type[BoostneError] = GraphErro
         raise error(f"{name} must be {wanted}, got shape {tuple(matrix.shape)}{remedy}")
     if not sparse.issparse(matrix):
         _check_dtype(matrix, name, error)
-        return _as_float(matrix)
+        return as_float(matrix)
     check_sparse(matrix, name, error)
     # Sums of bytes would wrap around; that of booleans is True. SciPy supports neither float16 nor other byte orders.
     return matrix if matrix.dtype.kind == "b" else matrix.astype(_summable_dtype(matrix.dtype), copy=False)
@@ -156,7 +157,7 @@ def canonical_csr(matrix: Any) -> sparse.csr_array:
     csr = summed_csr(checked_matrix(matrix, "an adjacency matrix", square=True))
     integers = sparse.issparse(matrix) and matrix.dtype.kind in "biu"
     data = _shortest_float(csr.data) if integers else csr.data
-    index = _index_dtype(csr.nnz, csr.shape[0])
+    index = index_dtype(csr.nnz, csr.shape[0])
     return sparse.csr_array((data, csr.indices.astype(index), csr.indptr.astype(index)), shape=csr.shape)
 
 
@@ -196,21 +197,6 @@ def symmetrize(matrix: sparse.csr_array) -> sparse.csr_array | None:
     return sparse.csr_array((mean, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def permuted_csr(A: sparse.csr_array, order: NDArray[np.int64], *, equal_values: bool) -> sparse.csr_array:
-    """Return ``A[order][:, order]`` for a permutation; values that are all equal are shared with A."""
-    # Equal values need not move, and the arrays of large graphs are large.
-    moving = sparse.csr_array((np.ones(A.nnz, np.bool_), A.indices, A.indptr), shape=A.shape) if equal_values else A
-    rows = moving[order]
-    position = np.empty(len(order), dtype=rows.indices.dtype)
-    position[order] = np.arange(len(order))
-    permuted = sparse.csr_array((rows.data, position[rows.indices], rows.indptr), shape=rows.shape)
-    del rows  # its indices are as large as those of the result
-    permuted.sort_indices()
-    if equal_values:
-        permuted.data = A.data
-    return permuted
-
-
 def find_asymmetry(matrix: sparse.csr_array) -> tuple[int, int]:
     """Return the first position at which a matrix differs from its transpose by more than rounding."""
     transpose = matrix.T.tocsr()
@@ -218,9 +204,7 @@ def find_asymmetry(matrix: sparse.csr_array) -> tuple[int, int]:
     return int(difference.row[0]), int(difference.col[0])
 
 
-def merge_edges(
-    keys: NDArray[np.int64], weights: NDArray[Any] | None, *, add: bool
-) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def merge_edges(keys: Integers, weights: NDArray[Any] | None, *, add: bool) -> tuple[Integers, NDArray[Any]]:
     """Merge edges with equal keys; the result does not depend on the order of the edges.
 
     Parameters
@@ -244,47 +228,41 @@ def merge_edges(
     """
     if weights is None:
         keys = np.sort(keys)
-        starts = _group_starts(keys)
-        counts = np.diff(starts, append=len(keys))
-        return keys[starts], counts if add else np.ones(len(starts), dtype=np.float32)
-    # A floating-point sum depends on the order of its terms: sort equal edges by weight.
-    order = np.lexsort((weights, keys)) if add else np.argsort(keys)
+        first = first_of_runs(keys)
+        if not add:
+            keys = keys[first]
+            return keys, np.ones(len(keys), dtype=np.float32)
+        starts = np.flatnonzero(first)
+        return keys[starts], np.diff(starts, append=len(keys))
+    order = np.argsort(keys)
+    first = first_of_runs(keys[order])
+    if add and not first.all():
+        # A floating-point sum depends on the order of its terms: sort equal edges by weight.
+        order = np.lexsort((weights, keys))
     keys, weights = keys[order], weights[order]
-    starts = _group_starts(keys)
-    if len(starts) == len(keys):
+    if first.all():
         return keys, weights
-    if add and weights.dtype.kind in "iu" and float(weights.max()) * len(weights) > np.iinfo(weights.dtype).max:
-        weights = weights.astype(np.float64)  # integers would wrap around
+    starts = np.flatnonzero(first)
     reduce = np.add if add else np.maximum
     with np.errstate(over="ignore"):  # infinite sums are up to the caller
         return keys[starts], reduce.reduceat(weights, starts)
 
 
-def edges_to_csr(
-    rows: NDArray[np.int64], columns: NDArray[np.int64], weights: NDArray[Any], n: int, *, mirrored: bool
-) -> sparse.csr_array:
-    """Return the canonical ``n × n`` matrix of distinct edges that are sorted by row, then column.
+def index_dtype(nnz: int, n: int) -> type[np.signedinteger[Any]]:
+    """Return the dtype of the index arrays of an ``n × n`` matrix with ``nnz`` entries."""
+    return np.int32 if max(nnz, n) < _INT32_MAX else np.int64
 
-    Edges of weight 0 are not stored. With ``mirrored``, which requires ``rows <= columns``, each edge is also
-    stored at the transposed position.
-    """
-    weights = _as_float(weights)
-    stored = weights != 0
-    if not stored.all():
-        rows, columns, weights = rows[stored], columns[stored], weights[stored]
-    if mirrored:
-        # The mirror images come first, so that each row of the result is sorted.
-        off = rows != columns
-        rows, columns = np.concatenate([columns[off], rows]), np.concatenate([rows[off], columns])
-        weights = np.concatenate([weights[off], weights])
-    index = _index_dtype(len(rows), n)
-    coordinates = (rows.astype(index), columns.astype(index))
-    return sparse.coo_array((weights, coordinates), shape=(n, n)).tocsr()
+
+def as_float(values: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers as ``float32`` or ``float64``; integers as ``float32`` if that is exact."""
+    if values.dtype.kind == "f":
+        return values.astype(_summable_dtype(values.dtype), copy=False)
+    return _shortest_float(values)
 
 
 def drop_self_loops(
-    u: NDArray[np.int64], v: NDArray[np.int64], weights: NDArray[Any] | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]:
+    u: Integers, v: Integers, weights: NDArray[Any] | None
+) -> tuple[Integers, Integers, NDArray[Any] | None]:
     """Return the edges without self-loops, and warn of their number."""
     keep = u != v
     if keep.all():
@@ -303,22 +281,6 @@ def _check_dtype(matrix: Any, name: str, error: type[BoostneError]) -> None:
     if matrix.dtype.kind not in "biuf":
         remedy = "; convert it with astype(float)" if matrix.dtype.kind in "OSU" else ""
         raise error(f"{name} must contain real numbers, got dtype {matrix.dtype}{remedy}")
-
-
-def _index_dtype(nnz: int, n: int) -> type[np.signedinteger[Any]]:
-    return np.int32 if max(nnz, n) < _INT32_MAX else np.int64
-
-
-def _group_starts(ordered: NDArray[np.int64]) -> NDArray[np.int64]:
-    change = np.ones(len(ordered), dtype=bool)
-    change[1:] = ordered[1:] != ordered[:-1]
-    return np.flatnonzero(change)
-
-
-def _as_float(values: NDArray[Any]) -> NDArray[Any]:
-    if values.dtype.kind == "f":
-        return values.astype(_summable_dtype(values.dtype), copy=False)
-    return _shortest_float(values)
 
 
 def _summable_dtype(dtype: np.dtype[Any]) -> type[np.floating[Any]]:

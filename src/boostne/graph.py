@@ -9,21 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from boostne.adjacency_builder import edges_to_csr, permuted_csr, without_diagonal
+from boostne.array_chunks import hash_array, mark
 from boostne.edges import (
     as_positions,
     as_weights,
     canonical_csr,
     drop_self_loops,
-    edges_to_csr,
     entry_position,
-    merge_edges,
-    permuted_csr,
     symmetrize,
     weight_unit,
 )
 from boostne.errors import GraphError
 from boostne.graph_checks import asymmetry_error, check_edge_arrays, check_unique, check_weights, find_nodes
 from boostne.html import sparkline, summary
+from boostne.integer_ids import Integers
 from boostne.node_ids import as_ids, encode_ids, format_ids
 from boostne.sides import Sides, as_sides, check_sides
 from boostne.validation import check_choice
@@ -166,8 +166,8 @@ class Graph:
     def from_indices(
         cls,
         nodes: Any,
-        source: NDArray[np.int64],
-        target: NDArray[np.int64],
+        source: Integers,
+        target: Integers,
         weight: Any = None,
         *,
         directed: bool = False,
@@ -191,15 +191,10 @@ class Graph:
         marked = as_sides(sides, ids, (u, v))
         if self_loops == "drop":
             u, v, weights = drop_self_loops(u, v, weights)
-        if not directed:
-            u, v = np.minimum(u, v), np.maximum(u, v)
-        n = max(len(ids), 1)
-        keys, merged = merge_edges(u * n + v, weights, add=duplicates == "sum")
-        rows, columns = np.divmod(keys, n)
+        adjacency = edges_to_csr(u, v, weights, len(ids), mirrored=not directed, add=duplicates == "sum")
         if weights is not None and duplicates == "sum":  # sums can overflow
-            check_weights(merged, ids, lambda k: (int(rows[k]), int(columns[k])))
+            check_weights(adjacency.data, ids, lambda k: entry_position(adjacency, k))
         check_unique(ids)
-        adjacency = edges_to_csr(rows, columns, merged, len(ids), mirrored=not directed)
         check_sides(marked, adjacency, ids, directed=bool(directed))
         return cls._from_canonical(adjacency, ids, directed=bool(directed), sides=marked)
 
@@ -239,7 +234,8 @@ class Graph:
     def isolated(self) -> NDArray[np.int64]:
         """Positions of the nodes without incoming or outgoing edges; a self-loop is an edge."""
         touched = np.diff(self.adjacency.indptr) > 0
-        touched[self.adjacency.indices] = True
+        if self.directed:
+            touched |= mark(self.n_nodes, self.adjacency.indices)
         return np.flatnonzero(~touched)
 
     @property
@@ -315,10 +311,7 @@ class Graph:
         """Return the graph without its self-loops; their nodes stay."""
         if not self.n_self_loops:
             return self
-        A = self.adjacency.tocoo()
-        keep = A.row != A.col
-        kept = sparse.coo_array((A.data[keep], (A.row[keep], A.col[keep])), shape=A.shape)
-        return self._derived(kept.tocsr())
+        return self._derived(without_diagonal(self.adjacency, equal_values=not self.weighted))
 
     def permuted(self, order: NDArray[np.int64]) -> "Graph":
         """Return the graph with its nodes reordered: node ``i`` of the result is node ``order[i]`` of this graph.
@@ -361,12 +354,12 @@ class Graph:
         """
         digest = hashlib.sha256(f"graph 1 {self.n_nodes} {self.directed} {self.nodes.dtype.kind}\n".encode())
         if self.nodes.dtype.kind == "i":
-            digest.update(self.nodes.astype("<i8").tobytes())
+            hash_array(digest, self.nodes, "<i8")
         else:
             digest.update(json.dumps([repr(node) for node in self.nodes.tolist()]).encode())
-        digest.update(self.adjacency.indptr.astype("<i8").tobytes())
-        digest.update(self.adjacency.indices.astype("<i8").tobytes())
-        digest.update(self.adjacency.data.astype("<f8").tobytes())
+        hash_array(digest, self.adjacency.indptr, "<i8")
+        hash_array(digest, self.adjacency.indices, "<i8")
+        hash_array(digest, self.adjacency.data, "<f8")
         if self.sides is not None:
             digest.update(b"sides" + self.sides.tobytes())
         return digest.hexdigest()

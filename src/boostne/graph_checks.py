@@ -9,6 +9,7 @@ from scipy import sparse
 
 from boostne.edges import find_asymmetry, find_invalid_weight
 from boostne.errors import GraphError
+from boostne.integer_ids import Integers
 from boostne.node_ids import as_ids, find_duplicate, format_ids, lookup_ids
 
 
@@ -19,9 +20,7 @@ def check_unique(ids: NDArray[Any]) -> None:
         raise GraphError(f"the node id {duplicate!r} occurs more than once; ids must be unique")
 
 
-def check_edge_arrays(
-    ids: NDArray[Any], u: NDArray[np.int64], v: NDArray[np.int64], weights: NDArray[Any] | None
-) -> None:
+def check_edge_arrays(ids: NDArray[Any], u: Integers, v: Integers, weights: NDArray[Any] | None) -> None:
     """Raise GraphError unless the columns of edges have the same length, valid positions and valid weights."""
     lengths = [len(column) for column in (u, v, weights) if column is not None]
     if len(set(lengths)) > 1:

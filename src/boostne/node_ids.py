@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.errors import GraphError
+from boostne.integer_ids import Integers, encode_integers, lookup_integers
 
 _INT64_MAX = np.iinfo(np.int64).max
 _FLOAT_DIGITS = 15  # doubles represent all integers with this many digits
 # Strings that would take more than this in a fixed-width array, most of it padding, are stored as objects.
 _MAX_FIXED_WIDTH_BYTES = 1 << 30
-# Integer ids whose range is below this many times their count are encoded and found by a lookup table.
-_DENSE_RANGE = 4
 
 
 def as_ids(values: Any) -> NDArray[Any]:
@@ -54,7 +53,7 @@ def as_ids(values: Any) -> NDArray[Any]:
     return _from_objects(array.astype(object))
 
 
-def encode_ids(*columns: Any) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
+def encode_ids(*columns: Any) -> tuple[NDArray[Any], list[Integers]]:
     """Encode the ids of several columns as positions in one array of distinct ids.
 
     Parameters
@@ -85,7 +84,7 @@ def encode_ids(*columns: Any) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
     return as_ids(ids), codes
 
 
-def encode_text_ids(*columns: Any) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
+def encode_text_ids(*columns: Any) -> tuple[NDArray[Any], list[Integers]]:
     """Encode ids that were read as text; like :func:`encode_ids`, after :func:`parse_ids`.
 
     Surrounding white space is ignored.
@@ -152,8 +151,10 @@ def _whole_floats(texts: Any) -> Any:
 
 def lookup_ids(nodes: NDArray[Any], ids: NDArray[Any]) -> NDArray[np.int64]:
     """Return the position in ``nodes`` of each id, or -1 if it is not there."""
-    if nodes.dtype.kind == ids.dtype.kind == "i" and _is_dense(nodes):
-        return _lookup_integers(nodes, ids)
+    if nodes.dtype.kind == ids.dtype.kind == "i":
+        rows = lookup_integers(nodes, ids)
+        if rows is not None:
+            return rows
     nodes_arrow, ids_arrow = _to_arrow(nodes), _to_arrow(ids)
     if nodes_arrow is not None and ids_arrow is not None and nodes_arrow.type == ids_arrow.type:
         import pyarrow.compute as pc
@@ -177,6 +178,11 @@ def find_duplicate(ids: NDArray[Any]) -> Hashable | None:
             return item
         seen.add(item)
     return None
+
+
+def missing_id_error(position: int) -> GraphError:
+    """Return the error for a column with a missing id."""
+    return GraphError(f"the node id at position {position} is missing: remove that row")
 
 
 def format_ids(ids: Sequence[Any] | NDArray[Any], limit: int = 3) -> str:
@@ -253,8 +259,7 @@ def _standardize_arrow(array: Any) -> Any:
     import pyarrow as pa
 
     if array.null_count:
-        position = np.asarray(array.is_null()).argmax()
-        raise GraphError(f"the node id at position {position} is missing: remove that row")
+        raise missing_id_error(int(np.asarray(array.is_null()).argmax()))
     kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
     if pa.types.is_integer(kind) and kind != pa.uint64():
         return array.cast(pa.int64())
@@ -263,23 +268,22 @@ def _standardize_arrow(array: Any) -> Any:
     return None
 
 
-def _encode_arrow(arrays: Sequence[Any], *, text: bool = False) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
+def _encode_arrow(arrays: Sequence[Any], *, text: bool = False) -> tuple[NDArray[Any], list[Integers]]:
     import pyarrow as pa
 
+    if arrays[0].type == pa.int64():
+        return encode_integers([np.asarray(array) for array in arrays])
     column = pa.chunked_array(
         [chunk for array in arrays for chunk in getattr(array, "chunks", [array])], arrays[0].type
     )
-    if column.type == pa.int64():
-        ids, codes = _encode_integers(np.asarray(column))
-    else:
-        distinct, codes = _dictionary_encode(column)
-        if text:
-            distinct, codes = _trim(distinct, codes)
-        ids = parse_ids(distinct) if text else as_ids(np.asarray(distinct))
-        order = np.argsort(ids)
-        rank = np.empty(len(ids), dtype=np.int64)
-        rank[order] = np.arange(len(ids))
-        ids, codes = ids[order], rank[codes]
+    distinct, codes = _dictionary_encode(column)
+    if text:
+        distinct, codes = _trim(distinct, codes)
+    ids = parse_ids(distinct) if text else as_ids(np.asarray(distinct))
+    order = np.argsort(ids)
+    rank = np.empty(len(ids), dtype=np.int64)
+    rank[order] = np.arange(len(ids))
+    ids, codes = ids[order], rank[codes]
     ends = np.cumsum([len(array) for array in arrays])
     return ids, np.split(codes, ends[:-1])
 
@@ -302,32 +306,6 @@ def _trim(distinct: Any, codes: NDArray[np.int64]) -> tuple[Any, NDArray[np.int6
         return distinct, codes
     merged, trimmed_codes = _dictionary_encode(pa.chunked_array([trimmed]))
     return merged, trimmed_codes[codes]
-
-
-def _encode_integers(numbers: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    # Both ways are several times faster than hashing and take less memory.
-    if not _is_dense(numbers):
-        return np.unique(numbers, return_inverse=True)
-    offsets = numbers - numbers.min()
-    seen = np.zeros(offsets.max() + 1, dtype=bool)
-    seen[offsets] = True
-    rank = np.cumsum(seen) - 1
-    return np.flatnonzero(seen) + numbers.min(), rank[offsets]
-
-
-def _lookup_integers(nodes: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    lowest, highest = int(nodes.min()), int(nodes.max())
-    position = np.full(highest - lowest + 1, -1, dtype=np.int64)
-    position[nodes - lowest] = np.arange(len(nodes))
-    found = np.full(len(ids), -1, dtype=np.int64)
-    inside = (ids >= lowest) & (ids <= highest)
-    found[inside] = position[ids[inside] - lowest]
-    return found
-
-
-def _is_dense(numbers: NDArray[np.int64]) -> bool:
-    """Whether a table over the range of the numbers is not much larger than they are."""
-    return bool(len(numbers)) and int(numbers.max()) - int(numbers.min()) < _DENSE_RANGE * len(numbers)
 
 
 def _sort_objects(ids: Iterable[Any]) -> list[Any]:

@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from boostne.array_chunks import gather, mark
 from boostne.errors import GraphError
 from boostne.graph_checks import find_nodes
+from boostne.integer_ids import Integers
 from boostne.node_ids import format_ids
 
 # Instead of ids: the first column of the edges is one side, the second the other.
@@ -16,9 +18,7 @@ COLUMNS = "columns"
 Sides = NDArray[np.bool_]  # marks the nodes of the first side
 
 
-def as_sides(
-    sides: Any, nodes: NDArray[Any], columns: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
-) -> Sides | None:
+def as_sides(sides: Any, nodes: NDArray[Any], columns: tuple[Integers, Integers] | None = None) -> Sides | None:
     """Mark the nodes of the first side; None if there are no sides.
 
     Parameters
@@ -74,7 +74,7 @@ def check_sides(sides: Sides | None, adjacency: sparse.csr_array, nodes: NDArray
             "before with_sides(), or leave out sides="
         )
     rows = np.repeat(sides, np.diff(adjacency.indptr))
-    within = rows == sides[adjacency.indices]
+    within = rows == gather(sides, adjacency.indices)
     if within.any():
         entry = int(np.argmax(within))
         i = int(np.searchsorted(adjacency.indptr, entry, side="right")) - 1
@@ -85,9 +85,9 @@ def check_sides(sides: Sides | None, adjacency: sparse.csr_array, nodes: NDArray
         )
 
 
-def _sides_of_columns(nodes: NDArray[Any], source: NDArray[np.int64], target: NDArray[np.int64]) -> Sides:
+def _sides_of_columns(nodes: NDArray[Any], source: Integers, target: Integers) -> Sides:
     """Mark the nodes in the first column; raise GraphError for nodes in both columns, or in neither."""
-    first, second = (_members(ends, len(nodes)) for ends in (source, target))
+    first, second = (mark(len(nodes), ends) for ends in (source, target))
     both = nodes[first & second]
     if len(both):
         raise GraphError(
@@ -100,9 +100,3 @@ def _sides_of_columns(nodes: NDArray[Any], source: NDArray[np.int64], target: ND
             f"the side of nodes without edges is unknown: {format_ids(neither)}; pass the ids of one side as sides="
         )
     return first
-
-
-def _members(positions: NDArray[np.int64], n: int) -> Sides:
-    found = np.zeros(n, dtype=bool)
-    found[positions] = True
-    return found

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boostne.integer_ids import Integers, encode_integers, narrow
 from boostne.io.reading_budget import ReadingBudget
-from boostne.node_ids import encode_ids, encode_text_ids
+from boostne.node_ids import encode_text_ids
 
 _GROUP_BYTES = 1 << 25
 
@@ -48,7 +49,7 @@ class TextIdColumns:
                 numbers = [_as_integers(pc.utf8_trim_whitespace(text)) for text in texts]
             if None not in numbers:
                 for blocks, block in zip(self._blocks, numbers, strict=True):
-                    blocks.append(_to_numpy(block))
+                    blocks.append(narrow(np.asarray(block)))
                 return False
             self._blocks = [[_to_dictionary(block) for block in blocks] for blocks in self._blocks]
             self._all_integers = False
@@ -71,7 +72,7 @@ class TextIdColumns:
             group.clear()
         self._group_bytes = 0
 
-    def encode(self, budget: ReadingBudget) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
+    def encode(self, budget: ReadingBudget) -> tuple[NDArray[Any], list[Integers]]:
         """Return the distinct ids, sorted, and the position of each entry; the blocks are released.
 
         As :func:`~boostne.node_ids.encode_text_ids`: ids are integers if all are canonical integers.
@@ -83,7 +84,7 @@ class TextIdColumns:
             self._encode_group()
         blocks, self._blocks = self._blocks, []
         if self._all_integers:
-            return encode_ids(*(_concatenate(blocks.pop(0)) for _ in range(len(blocks))))
+            return encode_integers([_concatenate(blocks.pop(0)) for _ in range(len(blocks))])
         ends = np.cumsum([0, *(len(column) for column in blocks)])
         merged = pa.chunked_array([block for column in blocks for block in column])
         blocks.clear()
@@ -111,23 +112,16 @@ def _as_integers(texts: Any) -> Any:
     return numbers if numbers.cast(texts.type).equals(texts) else None
 
 
-def _to_numpy(numbers: Any) -> NDArray[Any]:
-    # Most ids fit into half of the memory.
-    array = np.asarray(numbers)
-    bounds = np.iinfo(np.int32)
-    small = not len(array) or (array.min() >= bounds.min and array.max() <= bounds.max)
-    return array.astype(np.int32) if small else array
-
-
 def _to_dictionary(numbers: NDArray[Any]) -> Any:
     import pyarrow as pa
 
     return pa.array(numbers).cast(pa.string()).dictionary_encode()
 
 
-def _concatenate(blocks: list[NDArray[Any]]) -> NDArray[np.int64]:
+def _concatenate(blocks: list[Integers]) -> Integers:
     """Concatenate blocks of integers, releasing each of them."""
-    whole = np.empty(sum(map(len, blocks)), dtype=np.int64)
+    wide = any(block.dtype == np.int64 for block in blocks)
+    whole: Integers = np.empty(sum(map(len, blocks)), dtype=np.int64 if wide else np.int32)
     end = len(whole)
     while blocks:
         block = blocks.pop()

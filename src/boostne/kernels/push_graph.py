@@ -5,6 +5,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from boostne.array_chunks import gather
 from boostne.kernels.csr_graph import TransitionGraph
 
 
@@ -26,7 +27,7 @@ class PushGraph(TransitionGraph):
     target_inverse_degree: NDArray[Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "target_inverse_degree", self.inverse_visits[self.indices])
+        object.__setattr__(self, "target_inverse_degree", gather(self.inverse_visits, self.indices))
 
     @property
     def directed(self) -> bool:

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boostne.array_chunks import row_chunks
 from boostne.graph import Graph
 from boostne.kernels import Kernels
 from boostne.kernels.layout import push_chunk_rows
@@ -194,12 +195,15 @@ def unpruned_rows(graph: PushGraph, factor: float, window: int) -> NDArray[np.bo
     marked if that would take too long.
     """
     indptr = graph.indptr
-    entries = graph.target_inverse_degree * graph.inverse_degree.dtype.type(factor)
-    if graph.weights is not None:
-        entries *= graph.weights
     marked = np.diff(indptr) > 0
-    largest = np.maximum.reduceat(entries, indptr[:-1][marked])
-    marked[marked] = largest * graph.inverse_degree[marked] <= 1
+    for rows in row_chunks(indptr):
+        first, filled = indptr[rows.start], marked[rows]  # a view
+        span = slice(first, indptr[rows.stop])
+        entries = graph.target_inverse_degree[span] * graph.inverse_degree.dtype.type(factor)
+        if graph.weights is not None:
+            entries *= graph.weights[span]
+        largest = np.maximum.reduceat(entries, indptr[rows][filled] - first)
+        filled[filled] = largest * graph.inverse_degree[rows][filled] <= 1
     steps = float(np.count_nonzero(marked)) * window * len(graph.indices)
     return marked if steps <= MAX_UNPRUNED_STEPS else np.zeros_like(marked)
 
