@@ -9,6 +9,7 @@ from boostne.graph import Graph
 from boostne.interop import Columns, EdgeOptions, Weight, as_graph, choose_columns
 from boostne.io.compression import format_suffix
 from boostne.io.files import PARQUET_SUFFIXES, errors_naming, open_seekable
+from boostne.io.integer_tables import IntegerEdges, has_integers, read_integer_edges
 from boostne.io.mistaken_tables import refuse_other_columns
 from boostne.io.reading_budget import ReadingBudget
 from boostne.io.reading_notes import ReadingNotes
@@ -29,17 +30,26 @@ def read_edge_table(
     **options: Unpack[EdgeOptions],
 ) -> Graph:
     """Read a Parquet table with one edge per row, from one file or a folder; ids keep the type of their columns."""
+    choice = source, target, weight
     if path.is_dir():
         parts = part_files(path)
-        table, columns = _read_table(parts, parts, source, target, weight, budget)
+        edges, columns = _read_edges(parts, parts, choice, budget)
     else:
         with open_seekable(path, budget) as stream:
-            table, columns = _read_table([path], [stream], source, target, weight, budget)
+            edges, columns = _read_edges([path], [stream], choice, budget)
     weights = "no weights" if columns.weight is None else f"weight {columns.weight!r}"
     notes.assume(f"a Parquet table, source {columns.source!r}, target {columns.target!r}, {weights}")
+    sides = COLUMNS if bipartite else None
+    if isinstance(edges, IntegerEdges):
+        return Graph.from_indices(
+            *edges,
+            directed=bool(options["directed"]),
+            duplicates=options["duplicates"],
+            self_loops=options["self_loops"],
+            sides=sides,
+        )
     chosen: Weight = False if columns.weight is None else columns.weight
-    ends = {"source": columns.source, "target": columns.target}
-    return as_graph(table, weight=chosen, sides=COLUMNS if bipartite else None, **ends, **options)
+    return as_graph(edges, source=columns.source, target=columns.target, weight=chosen, sides=sides, **options)
 
 
 def is_parquet(path: Path) -> bool:
@@ -59,25 +69,45 @@ def part_files(folder: Path) -> list[Path]:
     return parts
 
 
+def _read_edges(
+    paths: Sequence[Path], files: Sequence[Path | IO[bytes]], choice: tuple[Any, Any, Weight], budget: ReadingBudget
+) -> tuple[Any, Columns]:
+    """Read the columns of the edges from the parts of a table; ``paths`` are their names in messages.
+
+    Returns
+    -------
+    edges
+        IntegerEdges, or a table if the columns have other types.
+    columns
+        The columns of the table.
+    """
+    schema, n_rows, n_bytes = _read_schema(paths, files)
+    if choice[:2] == (None, None):
+        refuse_other_columns(paths[0], schema.names)
+    columns = choose_columns(schema.names, *choice)
+    _check_types(schema, columns)
+    edges: Any = None
+    if has_integers(schema, columns):
+        edges = read_integer_edges(paths, files, schema, columns, n_rows, budget)
+    if edges is None:
+        edges = _read_table(paths, files, schema, columns, n_rows, n_bytes // len(schema.names), budget)
+    return edges, columns
+
+
 def _read_table(
     paths: Sequence[Path],
     files: Sequence[Path | IO[bytes]],
-    source: str | None,
-    target: str | None,
-    weight: Weight,
+    schema: Any,
+    columns: Columns,
+    n_rows: int,
+    column_bytes: int,
     budget: ReadingBudget,
-) -> tuple[Any, Columns]:
-    """Read the columns of the edges from the parts of a table; ``paths`` are their names in messages."""
+) -> Any:
     import pyarrow as pa
 
-    schema, n_rows, n_bytes = _read_schema(paths, files)
-    if source is None and target is None:
-        refuse_other_columns(paths[0], schema.names)
-    columns = choose_columns(schema.names, source, target, weight)
     names = [name for name in columns if name is not None]
-    _check_types(schema, columns)
     weighted = columns.weight is not None
-    budget.check_table(n_rows, n_bytes * len(names) // len(schema.names), weighted=weighted)
+    budget.check_table(n_rows, column_bytes * len(names), weighted=weighted)
     # Text that is stored once in a file stays so until its size is known.
     texts = [name for name in names if _is_text(schema.field(name).type)]
     tables: list[Any] = []
@@ -88,7 +118,7 @@ def _read_table(
                 tables.append(table)
                 text_bytes += sum(map(_text_bytes, table.columns))
                 budget.check_table(n_rows, text_bytes, weighted=weighted)
-    return pa.concat_tables(tables), columns
+    return pa.concat_tables(tables)
 
 
 def _read_schema(paths: Sequence[Path], files: Sequence[Path | IO[bytes]]) -> tuple[Any, int, int]:

@@ -7,21 +7,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from boostne.array_chunks import CHUNK
 from boostne.errors import MemoryLimitError
 from boostne.memory import MemoryBudget, format_bytes
 
 _PARSED_BYTE = 24  # Arrow's working memory for a block of text
 _PARSED_LINE = 50
 _PARSER = 120_000_000  # the same for a block of the usual size
-_LINE = 150  # parse an edge and build the graph
-_EDGE = 135  # encode the ids of an edge and build the graph
-_WEIGHT = 35  # more for its weight
+_LINE = 45  # store an edge and build the graph
+_INTEGERS = 8  # the ends of an edge, as numbers of 32 bits
+_WIDE_INTEGERS = 50  # encode ends that need 64 bits
+_EDGE = 24  # build the graph from the ends of an edge
+_WEIGHT = 40  # more for its weight
 _NODE = 40  # ids and row pointers
 _HASHED_ID = 50  # an id in a hash table
 _CODE = 20  # the position of an id, before and after sorting
 _TEXT_ID = 160  # a distinct text id as Arrow and Python strings
 _TEXT_ID_CHARACTER = 12  # twice in a fixed-width array, and its bytes
-_TABLE_EDGE = 220  # as _LINE, with columns of 64-bit integers
+_CHUNK_ROW = 200  # working memory for a row of a chunk
+_LABEL = 135  # encode a node and its label, and build the labels
+_TABLE_EDGE = 220  # as _LINE, with columns of other types
 _XML_ELEMENT = 1500  # in an element tree, and as a node or an edge of networkx
 _GML_RECORD = 950
 _JSON_BYTE = 30  # of empty lists and objects, the densest content
@@ -95,6 +100,15 @@ class ReadingBudget:
         needed = n_rows * (_TABLE_EDGE + weighted * _WEIGHT) + 2 * n_bytes
         self.check(needed, f"{n_rows:,} rows")
 
+    def check_integer_table(self, n_rows: int, *, weighted: bool) -> None:
+        """Raise MemoryLimitError unless a table of integers can be read; its nodes count later."""
+        needed = n_rows * (_INTEGERS + _EDGE + weighted * _WEIGHT) + min(n_rows, CHUNK) * _CHUNK_ROW
+        self.check(needed, f"{n_rows:,} rows")
+
+    def check_wide_ids(self, n_edges: int) -> None:
+        """Raise MemoryLimitError unless the ends of edges in memory can be encoded, which may all be distinct."""
+        self.check(n_edges * _WIDE_INTEGERS, f"{n_edges:,} edges between ids of 64 bits")
+
     def check_xml(self, n_elements: int, n_bytes: int) -> None:
         """Raise MemoryLimitError unless networkx can read a GraphML file with these elements."""
         self.check_so_far(n_elements * _XML_ELEMENT + n_bytes, f"{n_elements:,} XML elements")
@@ -109,7 +123,7 @@ class ReadingBudget:
 
     def check_labels(self, n_labels: int) -> None:
         """Raise MemoryLimitError unless labels can be built from pairs of a node and a label."""
-        self.check_so_far(n_labels * _EDGE, f"{n_labels:,} labels")
+        self.check_so_far(n_labels * _LABEL, f"{n_labels:,} labels")
 
     def check_matrix(self, n_rows: int, n_entries: int, working: int = 0) -> None:
         """Raise MemoryLimitError unless a graph can be built from a matrix; ``working`` is for reading it."""
@@ -118,4 +132,4 @@ class ReadingBudget:
 
 
 def _lines_bytes(n_lines: float, n_bytes: int) -> float:
-    return n_lines * _LINE + min(n_bytes * _PARSED_BYTE, _PARSER)
+    return n_lines * _LINE + min(n_bytes * _PARSED_BYTE + n_lines * _PARSED_LINE, _PARSER)
