@@ -40,6 +40,7 @@ ON_DEMAND = (
     "cluster_kills",
     "cluster_model",
     "client_memory",
+    "bytes_per_edge",
     "worker_calls",
     "gpu",
     "address_space",

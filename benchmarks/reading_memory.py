@@ -21,7 +21,12 @@ from benchmarks.common import save, show
 from boostne.memory import parse_bytes
 
 LIMITS = ("200MB", "300MB", "500MB", "1GB", "2GB")
-MORE_LIMITS = {"edges.txt": ("830MB", "3.2GB"), "text.parquet": ("600MB", "700MB"), "edges.txt.gz": ("400MB", "600MB")}
+MORE_LIMITS = {
+    "edges.txt": ("1.15GB", "1.25GB"),
+    "numbers.parquet": ("220MB", "260MB"),
+    "text.parquet": ("600MB", "700MB"),
+    "edges.txt.gz": ("250MB", "400MB"),
+}
 EDGES = 2_000_000
 MANY_EDGES = 20_000_000
 

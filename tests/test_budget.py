@@ -17,6 +17,7 @@ from boostne.budget import (
     entry_bytes,
     exact_build_bytes,
     full_matrix_bytes,
+    graph_reader_bytes,
     push_build_bytes,
     push_source_bytes,
     share_done,
@@ -245,3 +246,16 @@ def test_remaining_time_is_within_a_factor_of_two(n_nodes, passes, entries, seco
                 predicted = sum(seconds[:level]) * (1 - share) / share
                 assert 0.5 < predicted / sum(seconds[level:]) < 2
     assert share > 0.9
+
+
+class TestGraphReader:
+    """``python -m benchmarks bytes_per_edge`` measures 33 bytes per edge with ten edges per node, 58 with weights."""
+
+    @pytest.mark.parametrize(("weighted", "least", "most"), [(False, 30, 32), (True, 54, 80)])
+    def test_bytes_per_edge(self, weighted, least, most):
+        assert least <= graph_reader_bytes(100_000_000, 1_000_000_000, weighted) / 1e9 <= most
+
+    def test_it_grows_with_the_graph(self):
+        sizes = [graph_reader_bytes(n, 10 * n, False) for n in (10**6, 10**7, 10**8, 10**9)]
+        assert sizes == sorted(sizes)
+        assert sizes[3] > 12 * sizes[2]  # indices of 64 bits

@@ -5,7 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from benchmarks.cluster_costs import COST_NODES, Costs, fitted
-from benchmarks.cluster_model import TARGET, Case, build_cpu, calls, memory, predicted_row, seconds, sent_bytes
+from benchmarks.cluster_model import (
+    TARGET,
+    Case,
+    build_cpu,
+    calls,
+    memory,
+    predicted_row,
+    reading_memory,
+    seconds,
+    sent_bytes,
+)
 
 COSTS = Costs(
     push_row=4e-6,
@@ -45,6 +55,13 @@ def test_threads_and_bandwidth_help_and_workers_share_the_rows():
     assert total(replace(CASE, bandwidth=CASE.bandwidth / 100)) > total(CASE)
     assert build_cpu(COSTS, replace(CASE, workers=8)) == pytest.approx(build_cpu(COSTS, CASE) / 2)
     assert memory(replace(CASE, workers=8)) < memory(CASE)
+
+
+def test_memory_includes_reading_which_more_workers_do_not_share():
+    few, many = (replace(CASE, workers=workers) for workers in (4, 256))
+    assert reading_memory(few) == reading_memory(many) > memory(many)
+    assert predicted_row(COSTS, many)["memory_GB"] == predicted_row(COSTS, many)["reading_GB"]
+    assert reading_memory(TARGET) <= 32e9
 
 
 @pytest.mark.parametrize("workers", [2, 4, 8, 64])

@@ -491,7 +491,7 @@ class TestFilesThatChange:
     def during(monkeypatch, module, function, change):
         """Change a file when a function of a reader is called, which has opened it."""
         original = getattr(module, function)
-        monkeypatch.setattr(module, function, lambda *arguments: (change(), original(*arguments))[1])
+        monkeypatch.setattr(module, function, lambda *given, **named: (change(), original(*given, **named))[1])
 
     def test_lines_are_appended(self, edges, monkeypatch):
         self.during(monkeypatch, edgelist, "_parse_block", lambda: edges.open("a").write("3 4\n"))

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boostne.edges import index_dtype
 from boostne.html import summary
+from boostne.io.reading_budget import integer_table_bytes
 from boostne.kernels.column_blocked_csr import BLOCK_ENTRIES, BLOCK_ROWS, COLUMN_BLOCKED_FROM
 from boostne.kernels.layout import BLOCK_COLUMNS, chunk_columns, push_chunk_rows, tile_width
 from boostne.kernels.sharded_csr import MAX_SHARDS
@@ -21,6 +23,7 @@ INDEX_BYTES = 4  # of a column index
 POINTER_BYTES = 8  # of a row pointer
 MIN_FACTOR_WIDTH = 16  # rows of a factor are padded to at least this many numbers
 THREAD_BYTES = 1_000_000  # stack and allocator arena of one thread
+SORTED_NODE_BYTES = 60  # two copies of ids and row pointers, the order and its inverse, communities
 CSR_GROWTH = 1.1  # peak memory of a CSR matrix while it is assembled, relative to its final size
 
 # Entries of the spectral X relative to the exact one: 1.3 to 2.3 on the paper's four networks.
@@ -196,6 +199,19 @@ def push_source_bytes(n_nodes: int, n_entries: int, weighted: bool, dtype: np.dt
     number = dtype.itemsize
     per_entry = INDEX_BYTES + (2 if weighted else 1) * number  # neighbor, its inverse degree, weight
     return POINTER_BYTES * (n_nodes + 1) + number * n_nodes + per_entry * n_entries
+
+
+def graph_reader_bytes(n_nodes: int, n_edges: int, weighted: bool) -> int:
+    """Memory of a worker that reads an undirected graph from Parquet files with integer ids.
+
+    It reads the graph, sorts the nodes, which copies the neighbors and their weights, and derives the arrays from which
+    rows of X are built; each of them takes about as much.
+    """
+    index, weight = (np.dtype(dtype).itemsize for dtype in (index_dtype(2 * n_edges, n_nodes), np.float64))
+    graph = index + (weight if weighted else np.dtype(np.float32).itemsize)
+    copied = index + (weight if weighted else 0)  # ones are shared
+    sorting = 2 * n_edges * (graph + copied) + n_nodes * SORTED_NODE_BYTES
+    return max(integer_table_bytes(n_edges, n_nodes, weighted=weighted), sorting)
 
 
 def spectral_build_bytes(work: Workload, n_entries: int, weighted: bool, eigenpairs: int) -> int:

@@ -30,13 +30,13 @@ def read_edge_table(
     **options: Unpack[EdgeOptions],
 ) -> Graph:
     """Read a Parquet table with one edge per row, from one file or a folder; ids keep the type of their columns."""
-    choice = source, target, weight
+    choice, add = (source, target, weight), options["duplicates"] == "sum"
     if path.is_dir():
         parts = part_files(path)
-        edges, columns = _read_edges(parts, parts, choice, budget)
+        edges, columns = _read_edges(parts, parts, choice, budget, add=add)
     else:
         with open_seekable(path, budget) as stream:
-            edges, columns = _read_edges([path], [stream], choice, budget)
+            edges, columns = _read_edges([path], [stream], choice, budget, add=add)
     weights = "no weights" if columns.weight is None else f"weight {columns.weight!r}"
     notes.assume(f"a Parquet table, source {columns.source!r}, target {columns.target!r}, {weights}")
     sides = COLUMNS if bipartite else None
@@ -70,7 +70,12 @@ def part_files(folder: Path) -> list[Path]:
 
 
 def _read_edges(
-    paths: Sequence[Path], files: Sequence[Path | IO[bytes]], choice: tuple[Any, Any, Weight], budget: ReadingBudget
+    paths: Sequence[Path],
+    files: Sequence[Path | IO[bytes]],
+    choice: tuple[Any, Any, Weight],
+    budget: ReadingBudget,
+    *,
+    add: bool,
 ) -> tuple[Any, Columns]:
     """Read the columns of the edges from the parts of a table; ``paths`` are their names in messages.
 
@@ -88,7 +93,8 @@ def _read_edges(
     _check_types(schema, columns)
     edges: Any = None
     if has_integers(schema, columns):
-        edges = read_integer_edges(paths, files, schema, columns, n_rows, budget)
+        weighted = add or columns.weight is not None
+        edges = read_integer_edges(paths, files, schema, columns, n_rows, budget, weighted=weighted)
     if edges is None:
         edges = _read_table(paths, files, schema, columns, n_rows, n_bytes // len(schema.names), budget)
     return edges, columns

@@ -69,7 +69,7 @@ def read_edgelist(
         _check_first_line(path, first_line, layout, ids, u, v)
     if not bipartite and source is None and are_labels(ids, u, v):
         notes.doubt("numbers in one column and text in the other are read as nodes: check that this is a file of edges")
-    budget.check_edges(len(u), len(ids), weighted=weights is not None)
+    budget.check_edges(len(u), len(ids), weighted=weights is not None or duplicates == "sum")
     graph = Graph.from_indices(
         ids,
         u,
@@ -115,7 +115,7 @@ def read_adjlist(
         budget.check_block(n_edges, block.raw, weighted=False)
     ids, (heads, tails) = columns.encode(budget)
     heads = np.repeat(heads, np.concatenate(counts))
-    budget.check_edges(n_edges, len(ids), weighted=False)
+    budget.check_edges(n_edges, len(ids), weighted=duplicates == "sum")
     graph = Graph.from_indices(ids, heads, tails, directed=bool(directed), duplicates=duplicates, self_loops=self_loops)
     _note_merged(n_edges, graph, duplicates, notes)
     return graph

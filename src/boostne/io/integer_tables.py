@@ -46,6 +46,8 @@ def read_integer_edges(
     columns: Columns,
     n_rows: int,
     budget: ReadingBudget,
+    *,
+    weighted: bool,
 ) -> IntegerEdges | None:
     """Read the edges in the parts of a table; None if an id is too large for 64 bits with a sign.
 
@@ -61,8 +63,10 @@ def read_integer_edges(
         Rows of all parts.
     budget
         The memory that may be used.
+    weighted
+        Whether the graph may have weights: those of the table, or how often an edge is listed.
     """
-    budget.check_integer_table(n_rows, weighted=columns.weight is not None)
+    budget.check_integer_table(n_rows, weighted=weighted)
     reader = _Reader(schema, columns, n_rows)
     for path, file in zip(paths, files, strict=True):
         with errors_naming(path, "parquet"):
@@ -74,7 +78,7 @@ def read_integer_edges(
     ids, (source, target) = encode_integers([reader.source.values, reader.target.values])
     weights = reader.weights
     del reader  # and the ids as they were in the file
-    budget.check_edges(n_rows, len(ids), weighted=weights is not None)
+    budget.check_edges(n_rows, len(ids), weighted=weighted)
     return IntegerEdges(ids, source, target, weights)
 
 

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from boostne.array_chunks import CHUNK
+from boostne.edges import index_dtype
 from boostne.errors import MemoryLimitError
 from boostne.memory import MemoryBudget, format_bytes
 
@@ -17,14 +20,15 @@ _PARSER = 120_000_000  # the same for a block of the usual size
 _LINE = 45  # store an edge and build the graph
 _INTEGERS = 8  # the ends of an edge, as numbers of 32 bits
 _WIDE_INTEGERS = 50  # encode ends that need 64 bits
-_EDGE = 24  # build the graph from the ends of an edge
-_WEIGHT = 40  # more for its weight
+_EDGE = 18  # build the graph from the ends of an edge, of which 16 stay
+_WEIGHT = 40  # more for its weight, or for the sum of several
+_WIDE_INDICES = 16  # more if the entries of the matrix are too many for 32-bit indices
 _NODE = 40  # ids and row pointers
 _HASHED_ID = 50  # an id in a hash table
 _CODE = 20  # the position of an id, before and after sorting
 _TEXT_ID = 160  # a distinct text id as Arrow and Python strings
 _TEXT_ID_CHARACTER = 12  # twice in a fixed-width array, and its bytes
-_CHUNK_ROW = 200  # working memory for a row of a chunk
+_CHUNK_ROW = 320  # working memory for a row of a chunk
 _LABEL = 135  # encode a node and its label, and build the labels
 _TABLE_EDGE = 220  # as _LINE, with columns of other types
 _XML_ELEMENT = 1500  # in an element tree, and as a node or an edge of networkx
@@ -101,9 +105,8 @@ class ReadingBudget:
         self.check(needed, f"{n_rows:,} rows")
 
     def check_integer_table(self, n_rows: int, *, weighted: bool) -> None:
-        """Raise MemoryLimitError unless a table of integers can be read; its nodes count later."""
-        needed = n_rows * (_INTEGERS + _EDGE + weighted * _WEIGHT) + min(n_rows, CHUNK) * _CHUNK_ROW
-        self.check(needed, f"{n_rows:,} rows")
+        """Raise MemoryLimitError unless a table of integers can be read; its nodes are counted later."""
+        self.check(integer_table_bytes(n_rows, 0, weighted=weighted), f"{n_rows:,} rows")
 
     def check_wide_ids(self, n_edges: int) -> None:
         """Raise MemoryLimitError unless the ends of edges in memory can be encoded, which may all be distinct."""
@@ -129,6 +132,12 @@ class ReadingBudget:
         """Raise MemoryLimitError unless a graph can be built from a matrix; ``working`` is for reading it."""
         needed = n_rows * _MATRIX_ROW + n_entries * _MATRIX_ENTRY + working
         self.check(needed, f"a matrix of {n_rows:,} rows and {n_entries:,} entries")
+
+
+def integer_table_bytes(n_rows: int, n_nodes: int, *, weighted: bool) -> int:
+    """Return the peak memory of reading a table whose ids are integers of at most 32 bits."""
+    of_row = _INTEGERS + _EDGE + weighted * _WEIGHT + (index_dtype(2 * n_rows, n_nodes) == np.int64) * _WIDE_INDICES
+    return n_rows * of_row + n_nodes * _NODE + min(n_rows, CHUNK) * _CHUNK_ROW
 
 
 def _lines_bytes(n_lines: float, n_bytes: int) -> float:
