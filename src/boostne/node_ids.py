@@ -71,7 +71,7 @@ def encode_ids(*columns: Any) -> tuple[NDArray[Any], list[Integers]]:
     Examples
     --------
     >>> encode_ids([7, 3], [3, 5])
-    (array([3, 5, 7]), [array([2, 0]), array([0, 1])])
+    (array([3, 5, 7]), [array([2, 0], dtype=int32), array([0, 1], dtype=int32)])
     """
     arrays = [_to_arrow(column) for column in columns]
     kinds = {None if array is None else str(array.type) for array in arrays}
