@@ -30,8 +30,8 @@ CSR_GROWTH = 1.1  # peak memory of a CSR matrix while it is assembled, relative 
 SPECTRAL_GROWTH = 2.3
 EIGENSOLVER_VECTORS = 4  # float64 vectors of length n per eigenpair while the solver runs
 
-# From this size on, each factor of the finished levels is in a temporary file: 500,000 nodes with 128 float32 numbers.
-ON_DISK_BYTES = 250_000_000
+# From this size on, each factor of the finished levels is in a temporary file: 200,000 nodes with 128 float32 numbers.
+ON_DISK_BYTES = 100_000_000
 ON_DISK_COPIES = 3  # of a factor: both factors, and one of them copied from level order to row order
 
 WORKER_MARGIN = 1.15  # a worker's block relative to an even share: shards are whole rows, and nnz is sampled

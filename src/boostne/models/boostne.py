@@ -118,7 +118,7 @@ class BoostNE(InductiveEmbedder, PartsEmbedder):
         Only for a bipartite graph: the matrix M with which :meth:`recommend` scores pairs of nodes.
     context_ : ndarray of shape (n, d)
         ``[V_1^T … V_k^T]``: the vectors of nodes as context, while ``embedding_`` has them as centers. Of graphs with
-        about 500,000 nodes or more, both are memory-mapped from temporary files.
+        about 200,000 nodes or more, both are memory-mapped from temporary files.
     settings_ : dict
         The setting of this fit: the matrix and, if it has them, its window and approximation, ``propagation``, and
         ``vector_length``.
