@@ -46,6 +46,24 @@ def paper_data(data_folder, monkeypatch):
 
 
 @pytest.fixture(scope="module")
+def two_workers(tmp_path_factory):
+    """Start a Dask cluster with two workers, as processes of their own."""
+    from tests.cluster import process_cluster
+
+    with process_cluster(tmp_path_factory.mktemp("cluster"), 2) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def client(two_workers):
+    """Connect to the two workers."""
+    from tests.cluster import client_of
+
+    with client_of(two_workers) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
 def one_torch_thread():
     """Run PyTorch on one thread: small tensors gain nothing from more and lose much on a busy machine."""
     import torch

@@ -31,18 +31,6 @@ PLAIN = {"propagation": 0, "vector_length": 0}
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    with process_cluster(tmp_path_factory.mktemp("cluster"), 2) as cluster:
-        yield cluster
-
-
-@pytest.fixture(scope="module")
-def client(cluster):
-    with client_of(cluster) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
 def graph():
     return graphs.planted_partition([100, 300, 800], 0.08, 0.004, seed=3)[0]
 
@@ -138,21 +126,21 @@ class TestResult:
         )
         assert_same(tmp_path / "out", expected.embedding_)
 
-    def test_command_line(self, cluster, tmp_path, capsys):
+    def test_command_line(self, two_workers, tmp_path, capsys):
         from boostne.cli.program import run
 
         edges = write_parts(graphs.karate(), tmp_path / "edges", 1, weight="w")
         small = ["--dimensions", "4", "--levels", "2"]
         for file in (edges, edges / "part-0.parquet"):
             output = f"{tmp_path / file.name}-out/"
-            options = [*small, "--no-weight", "--scheduler", cluster.address]
+            options = [*small, "--no-weight", "--scheduler", two_workers.address]
             assert run(["embed", str(file), "-o", output, *options]) == 0
             printed = capsys.readouterr()
             assert "34 nodes, 78 edges, unweighted" in printed.out
             assert f"boostne similar {output} 0" in printed.out
             assert "source 'u', target 'v', no weights; 34 nodes, 78 edges" in printed.err
             assert_same(output, boostne(4, levels=2, **PLAIN).fit(graphs.karate()).embedding_)
-        options = [*small, "--no-header", "--scheduler", cluster.address]
+        options = [*small, "--no-header", "--scheduler", two_workers.address]
         assert run(["embed", str(edges), "-o", f"{tmp_path / 'other'}/", *options]) == 1
         assert "--header does not apply to format 'parquet'" in capsys.readouterr().err
 

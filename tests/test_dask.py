@@ -52,19 +52,6 @@ PLAIN = {"propagation": 0, "vector_length": 0}
 
 
 @pytest.fixture(scope="module")
-def two_workers(tmp_path_factory):
-    """A cluster with two workers."""
-    with process_cluster(tmp_path_factory.mktemp("cluster"), 2) as cluster:
-        yield cluster
-
-
-@pytest.fixture(scope="module")
-def client(two_workers):
-    with client_of(two_workers) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
 def graph():
     """Degrees differ so much that equal numbers of rows are not equal numbers of entries; X has several shards."""
     return graphs.planted_partition([100, 300, 800], 0.08, 0.004, seed=3)[0]

@@ -73,18 +73,6 @@ needs_signals = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    with process_cluster(tmp_path_factory.mktemp("two"), 2) as cluster:
-        yield cluster
-
-
-@pytest.fixture(scope="module")
-def client(cluster):
-    with client_of(cluster) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
 def three_workers(tmp_path_factory):
     with process_cluster(tmp_path_factory.mktemp("three"), 3) as cluster, client_of(cluster) as client:
         yield client
@@ -179,8 +167,8 @@ class TestKilled:
             ("workers", "the end", []),
         ],
     )
-    def test_client(self, cluster, client, graph, sources, expected, tmp_path, reader, awaited, computed):
-        before = killed_client(cluster, sources[reader], tmp_path, awaited)
+    def test_client(self, two_workers, client, graph, sources, expected, tmp_path, reader, awaited, computed):
+        before = killed_client(two_workers, sources[reader], tmp_path, awaited)
         if awaited == "the end":
             with pytest.raises(FileFormatError, match="the run that writes this embedding has not finished"):
                 read_embedding(tmp_path / "out")
@@ -194,9 +182,9 @@ class TestKilled:
 
     @pytest.mark.parametrize("reader", ["client", "workers"])
     def test_the_other_reader_and_another_number_of_workers(
-        self, cluster, three_workers, graph, sources, expected, tmp_path, reader
+        self, two_workers, three_workers, graph, sources, expected, tmp_path, reader
     ):
-        killed_client(cluster, sources[reader], tmp_path, "level 3/3, pass 2")
+        killed_client(two_workers, sources[reader], tmp_path, "level 3/3, pass 2")
         source = {"client": sources["workers"], "workers": graph}[reader]
         model, levels = resume(three_workers, source, tmp_path)
         assert levels == ["level 3/3"]
@@ -204,9 +192,9 @@ class TestKilled:
         assert len(list((tmp_path / "kept").glob("level-03-U-*"))) == 3
         assert len(list((tmp_path / "kept").glob("level-02-U-*"))) == 2
 
-    def test_command(self, cluster, sources, graph, tmp_path):
+    def test_command(self, two_workers, sources, graph, tmp_path):
         options = ("--dimensions", "8", "--levels", "2", "--window", "3", "--checkpoint", "kept")
-        command = ("embed", sources["workers"], "-o", "out/", *options, "--scheduler", cluster.address)
+        command = ("embed", sources["workers"], "-o", "out/", *options, "--scheduler", two_workers.address)
         process = start_python("-c", COMMAND, *command, stdout=subprocess.PIPE, text=True, cwd=tmp_path)
         assert process.stdout.readline() == "reached\n"
         process.kill()
