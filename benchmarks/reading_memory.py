@@ -22,8 +22,8 @@ from boostne.memory import parse_bytes
 
 LIMITS = ("200MB", "300MB", "500MB", "1GB", "2GB")
 MORE_LIMITS = {
-    "edges.txt": ("1.15GB", "1.25GB"),
-    "numbers.parquet": ("220MB", "260MB"),
+    "edges.txt": ("850MB", "950MB"),
+    "numbers.parquet": ("270MB", "290MB"),
     "text.parquet": ("600MB", "700MB"),
     "edges.txt.gz": ("250MB", "400MB"),
 }

@@ -17,7 +17,7 @@ from boostne.memory import MemoryBudget, format_bytes
 _PARSED_BYTE = 24  # Arrow's working memory for a block of text
 _PARSED_LINE = 50
 _PARSER = 120_000_000  # the same for a block of the usual size
-_LINE = 45  # store an edge and build the graph
+_LINE = 34  # store an edge and build the graph
 _INTEGERS = 8  # the ends of an edge, as numbers of 32 bits
 _WIDE_INTEGERS = 50  # encode ends that need 64 bits
 _EDGE = 18  # build the graph from the ends of an edge, of which 16 stay
@@ -28,7 +28,7 @@ _HASHED_ID = 50  # an id in a hash table
 _CODE = 20  # the position of an id, before and after sorting
 _TEXT_ID = 160  # a distinct text id as Arrow and Python strings
 _TEXT_ID_CHARACTER = 12  # twice in a fixed-width array, and its bytes
-_CHUNK_ROW = 320  # working memory for a row of a chunk
+_CHUNK_ROW = 500  # working memory for a row of a chunk
 _LABEL = 135  # encode a node and its label, and build the labels
 _TABLE_EDGE = 220  # as _LINE, with columns of other types
 _XML_ELEMENT = 1500  # in an element tree, and as a node or an edge of networkx
