@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import re
+import tracemalloc
 import zipfile
 from contextlib import suppress
 
@@ -55,6 +56,18 @@ def folder(tmp_path_factory):
 
 
 GRAPHS = ["g.txt", "names.csv", "g.txt.gz", "g.adjlist", "g.mtx", "g.npz", "g.mat", "g.parquet", "g.graphml", "g.gml"]
+
+
+@pytest.mark.parametrize("name", ["labels.txt", "labels.cmty"])
+def test_labels_are_refused_before_a_block_is_split_into_fields(folder, name):
+    tracemalloc.start()
+    try:
+        with pytest.raises(MemoryLimitError, match="more than 0 labels"):
+            read_labels(folder / name, memory_limit=resident_memory() + 40_000_000)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 10_000_000
 
 
 @pytest.mark.parametrize("name", [*GRAPHS, "labels.txt", "labels.cmty"])

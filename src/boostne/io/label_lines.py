@@ -152,6 +152,7 @@ def _parse(text: TextFile, layout: _Layout, budget: ReadingBudget) -> _Lines:
     longest: tuple[int, list[str]] = (0, [])
     header, width = layout.header, len(text.sample_rows()[0][1])
     for block in text.blocks():
+        budget.check_labels(sum(int(part.sum()) for part in counts), block.raw)
         numbered = list(islice(_rows(block, layout), int(header), None))
         rows = [_chosen_fields(number, row, block, layout, width) for number, row in numbered]
         header = False
@@ -159,7 +160,7 @@ def _parse(text: TextFile, layout: _Layout, budget: ReadingBudget) -> _Lines:
         nodes.add([row[0] for row in rows])
         labels.add([label for row in rows for label in row[1:]])
         counts.append(np.array([len(row) - 1 for row in rows], dtype=np.int64))
-        budget.check_labels(sum(map(len, counts)))
+    budget.check_labels(sum(int(part.sum()) for part in counts))
     return _Lines(nodes, labels, np.concatenate(counts), longest)
 
 

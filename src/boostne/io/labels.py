@@ -127,10 +127,11 @@ def _read_communities(
     text = read_text(path, delimiter, comments, budget, PYTHON_BLOCK)
     notes.assume(f"{text.describe()}; line j lists the nodes of label j")
     for block in text.blocks():
+        budget.check_labels(sum(int(part.sum()) for part in counts), block.raw)
         rows = [[node for node in row if node] for _, row in block.rows()]
         nodes.add([node for row in rows for node in row])
         counts.append(np.array([len(row) for row in rows], dtype=np.int64))
-        budget.check_labels(sum(map(len, counts)))
+    budget.check_labels(sum(int(part.sum()) for part in counts))
     ids, (members,) = nodes.encode(budget)
     sizes = np.concatenate(counts)
     return Labels.from_indices(ids, np.arange(len(sizes)), members, np.repeat(np.arange(len(sizes)), sizes))

@@ -29,6 +29,7 @@ _CODE = 20  # the position of an id, before and after sorting
 _TEXT_ID = 160  # a distinct text id as Arrow and Python strings
 _TEXT_ID_CHARACTER = 12  # twice in a fixed-width array, and its bytes
 _CHUNK_ROW = 500  # working memory for a row of a chunk
+_SPLIT_BYTE = 70  # of text whose fields become Python strings
 _LABEL = 135  # encode a node and its label, and build the labels
 _TABLE_EDGE = 220  # as _LINE, with columns of other types
 _XML_ELEMENT = 1500  # in an element tree, and as a node or an edge of networkx
@@ -124,9 +125,9 @@ class ReadingBudget:
         """Raise MemoryLimitError unless a JSON file of this size can be parsed."""
         self.check(n_bytes * _JSON_BYTE, f"{n_bytes:,} bytes of JSON")
 
-    def check_labels(self, n_labels: int) -> None:
-        """Raise MemoryLimitError unless labels can be built from pairs of a node and a label."""
-        self.check_so_far(n_labels * _LABEL, f"{n_labels:,} labels")
+    def check_labels(self, n_labels: int, block: bytes = b"") -> None:
+        """Raise MemoryLimitError unless labels can be built from pairs of a node and a label, and a block parsed."""
+        self.check_so_far(max(n_labels * _LABEL, len(block) * _SPLIT_BYTE), f"{n_labels:,} labels")
 
     def check_matrix(self, n_rows: int, n_entries: int, working: int = 0) -> None:
         """Raise MemoryLimitError unless a graph can be built from a matrix; ``working`` is for reading it."""
