@@ -382,6 +382,15 @@ class TestFiles:
         assert loaded.graph_.fingerprint() == graph.fingerprint()
         assert loaded.recommend(1) == model.recommend(1)
 
+    def test_target_vectors_without_sides_or_direction(self, model, tmp_path, monkeypatch):
+        monkeypatch.setattr("boostne.models.model_files._digest", lambda *_: "same")
+        model.save(tmp_path / "model.npz")
+        arrays = dict(np.load(tmp_path / "model.npz"))
+        del arrays["sides"]
+        np.savez(tmp_path / "bad.npz", **arrays)
+        with pytest.raises(FileFormatError, match=r"bad.npz: not a valid model \("):
+            BoostNE.load(tmp_path / "bad.npz")
+
     @pytest.mark.parametrize(
         ("name", "value"),
         [

@@ -187,7 +187,9 @@ class TestErrors:
             ({"fitted": {}}, "approximation_"),
             ({"fitted": {"approximation_": "push", "settings_": {"propagation": 2}}}, "propagation"),
             ({"fitted": []}, "list indices"),
-            ({"graph": {"fingerprint": "x"}}, "missing"),
+            ({"graph": {"directed": False}}, "missing"),
+            ({"graph": {"directed": True}}, "directed=True, no sides, no target vectors"),
+            ({"graph": {"directed": 0}}, "directed=0"),
         ],
     )
     def test_invalid_headers(self, saved, changes, message):

@@ -149,6 +149,7 @@ def _restore(cls: type[Model], header: dict[str, Any], arrays: dict[str, NDArray
     sides = restore_sides(arrays, embedding)
     _check_arrays(embedding, sides, model.levels, arrays)
     _check_facts(header["fitted"], has_targets=embedding.targets is not None)
+    _check_kind(header["graph"]["directed"], sides, has_targets=embedding.targets is not None)
     model.embedding_, model.n_features_in_ = embedding, len(embedding if sides is None else sides)
     for name in ARRAYS:
         setattr(model, name, arrays[name.removesuffix("_")])
@@ -209,6 +210,13 @@ def _check_facts(facts: dict[str, Any], *, has_targets: bool) -> None:
         check_number("epsilon_", facts["epsilon_"], 0)
     if facts["max_per_row_"] is not None:
         check_integer("max_per_row_", facts["max_per_row_"], 1)
+
+
+def _check_kind(directed: Any, sides: Sides | None, *, has_targets: bool) -> None:
+    """Raise ParameterError unless a graph with target vectors is either directed or bipartite, and others neither."""
+    if [directed is True, sides is not None].count(True) != int(has_targets) or not isinstance(directed, bool):
+        found = f"directed={directed!r}, {'no ' * (sides is None)}sides, {'no ' * (not has_targets)}target vectors"
+        raise ParameterError(f"a directed graph or one with sides has target vectors, and others do not; found {found}")
 
 
 def _restore_graph(nodes: NDArray[Any], fitted: FittedGraph, arrays: dict[str, NDArray[Any]]) -> Graph:
