@@ -127,7 +127,7 @@ class TestBoostNE:
         ).all()
 
     def test_is_not_done_by_workers_that_write_parts(self, tmp_path):
-        with pytest.raises(ParameterError, match=r"without a checkpoint, propagation or .*propagation=0\.6"):
+        with pytest.raises(ParameterError, match=r"without propagation or .*propagation=0\.6"):
             BoostNE(8, levels=2, propagation=0.6, engine="dask").fit_to_parts(graphs.karate(), tmp_path / "parts")
 
 
