@@ -133,7 +133,7 @@ def test_all_threads_fail():
 
 
 def test_other_failures_are_engine_errors():
-    function = library.load_library(library.find_library(get_kernels.__globals__["__path__"])).boostne_communities
+    function = ctypes.CDLL(str(library.find_library(get_kernels.__globals__["__path__"]))).boostne_communities
     with pytest.raises(EngineError, match="boostne_communities failed with status 2"):
         library.raise_for_status(2, function, ())
 
@@ -145,10 +145,20 @@ class TestArguments:
 
     def test_other_precision(self):
         R, U, V = self.factors()
-        with pytest.raises(ctypes.ArgumentError, match="array of float64 here; got a C-contiguous array of float32"):
+        with pytest.raises(TypeError, match="array of float64 here; got a C-contiguous array of float32"):
             get_kernels().deflate(R, U.astype(float), V.astype(float))
-        with pytest.raises(ctypes.ArgumentError, match="array of float32 here; got a C-contiguous array of float64"):
+        with pytest.raises(TypeError, match="array of float32 here; got a C-contiguous array of float64"):
             get_kernels().deflate(R, U.astype(float), V)
+
+    def test_an_interrupt_during_the_conversion_is_an_interrupt(self):
+        class Interrupting(np.ndarray):
+            @property
+            def flags(self):
+                raise KeyboardInterrupt
+
+        R, U, V = self.factors()
+        with pytest.raises(KeyboardInterrupt):
+            get_kernels().deflate(R, U, V.view(Interrupting))
 
     def test_other_shapes(self):
         R, U, V = self.factors()

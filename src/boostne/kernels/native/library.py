@@ -15,38 +15,17 @@ LIBRARY_NAMES = ("boostne_kernels.so", "boostne_kernels.dylib", "boostne_kernels
 OK, OUT_OF_MEMORY = 0, 1  # Status in api.h
 
 
-class ArrayPointer:
-    """Argument type of a C-contiguous array of a given dtype; None is passed as a null pointer."""
-
-    def __init__(self, dtype: Any) -> None:
-        self.dtype = np.dtype(dtype)
-
-    def from_param(self, array: NDArray[Any] | None) -> ctypes.c_void_p:
-        """Check the array and return its address: C would read any other memory as this dtype."""
-        if array is None:
-            return ctypes.c_void_p(None)
-        if array.dtype != self.dtype or not array.flags.c_contiguous:
-            found = "a C-contiguous" if array.flags.c_contiguous else "a non-contiguous"
-            raise TypeError(
-                f"kernels take a C-contiguous array of {self.dtype} here; got {found} array of {array.dtype}"
-            )
-        return ctypes.c_void_p(array.ctypes.data)
-
-
 TYPES: dict[str, Any] = {
     "i": ctypes.c_int,
     "l": ctypes.c_int64,
     "u": ctypes.c_uint64,
     "f": ctypes.c_float,
     "d": ctypes.c_double,
-    "I": ArrayPointer(np.int32),
-    "L": ArrayPointer(np.int64),
-    "U": ArrayPointer(np.uint32),
-    "F": ArrayPointer(np.float32),
-    "D": ArrayPointer(np.float64),
 }
+ARRAY_TYPES = {code: np.dtype(dtype) for code, dtype in zip("ILUFD", ("i4", "i8", "u4", "f4", "f8"), strict=True)}
 
-# Argument types, as keys of TYPES; spaces separate groups. "common" is the instruction set and the number of threads.
+# Argument types, as keys of TYPES and ARRAY_TYPES; spaces separate groups. COMMON is the instruction set and the number
+# of threads.
 COMMON = "ii"
 ROWS = "l LLIT"  # shards, cuts, indptr, indices, data
 COLUMN_BLOCKED = "l LL li LUT"  # shards, blocks, rows, strips, bits, starts, packed indices, data
@@ -86,16 +65,42 @@ def find_library(folders: list[str]) -> Path | None:
     return next((path for path in candidates if path.is_file()), None)
 
 
+class NativeFunction:
+    """A C function whose array arguments are checked: C would read any other memory as their dtype.
+
+    They are converted here, not by ctypes, which turns a KeyboardInterrupt during a conversion into an ArgumentError.
+    """
+
+    def __init__(self, function: Any, types: str) -> None:
+        function.argtypes = [TYPES.get(code, ctypes.c_void_p) for code in types]
+        function.restype = ctypes.c_int
+        function.errcheck = raise_for_status
+        self._function = function
+        self._dtypes = [ARRAY_TYPES.get(code) for code in types]
+
+    def __call__(self, *arguments: Any) -> None:
+        """Call the function; None instead of an array is a null pointer."""
+        pairs = zip(arguments, self._dtypes, strict=True)
+        self._function(*[value if dtype is None else _address(value, dtype) for value, dtype in pairs])
+
+
+def _address(array: NDArray[Any] | None, dtype: np.dtype[Any]) -> int | None:
+    if array is None:
+        return None
+    if array.dtype != dtype or not array.flags.c_contiguous:
+        found = "a C-contiguous" if array.flags.c_contiguous else "a non-contiguous"
+        raise TypeError(f"kernels take a C-contiguous array of {dtype} here; got {found} array of {array.dtype}")
+    return array.ctypes.data
+
+
 @cache
 def load_library(path: Path) -> ctypes.CDLL:
     """Load the library and declare the signatures of its functions."""
     library = ctypes.CDLL(str(path))
     library.boostne_best_isa.argtypes = []
     for name, types in SIGNATURES.items():
-        function = getattr(library, f"boostne_{name}")
-        function.argtypes = [TYPES[code] for code in types.replace(" ", "")]
-        function.restype = ctypes.c_int
-        function.errcheck = raise_for_status
+        function = NativeFunction(getattr(library, f"boostne_{name}"), types.replace(" ", ""))
+        setattr(library, f"boostne_{name}", function)
     return library
 
 
