@@ -10,6 +10,7 @@ from benchmarks import damaged_checkpoints
 from scipy import sparse
 
 from boostne.errors import CheckpointError, ParameterError
+from boostne.factorization import checkpoint as checkpoint_module
 from boostne.factorization.boosting import Level
 from boostne.factorization.checkpoint import FORM, MANIFEST, Checkpoint, CheckpointFolder
 from boostne.factorization.checkpoint_files import checksum, write_arrays, write_json
@@ -73,6 +74,17 @@ class TestLevels:
 
     def test_none_in_a_new_folder(self, tmp_path):
         assert read_levels(tmp_path) == []
+
+    def test_files_that_cannot_be_read_are_not_damaged(self, tmp_path, monkeypatch):
+        def refuse(path, *_):
+            raise PermissionError(13, "Permission denied", str(path))
+
+        write_levels(tmp_path)
+        monkeypatch.setattr(checkpoint_module, "read_arrays", refuse)
+        with pytest.raises(
+            CheckpointError, match=r"level-01\.npz cannot be read \(Permission denied\); make it readable"
+        ):
+            read_levels(tmp_path)
 
     @pytest.mark.parametrize("damage", ["truncated", "flipped", "empty", "not a zip"])
     def test_damaged_levels_are_computed_again(self, tmp_path, damage):

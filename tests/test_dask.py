@@ -301,13 +301,35 @@ class TestParts:
             self.parts(client, graph, tmp_path / "thesis.txt" / "x")
         for hidden in ("out", "kept"):  # as on workers of another machine, which do not have this folder
             monkeypatch.setattr(
-                worker_block, "file_exists", lambda path, hidden=hidden: Path(path).parent.name != hidden
+                worker_block,
+                "folder_problem",
+                lambda path, hidden=hidden: "does not see" if hidden in Path(path).parts else None,
             )
             message = rf"tcp://.* does not see the folder .*{hidden}; give one that all machines share"
             with pytest.raises(ParameterError, match=message):
                 self.parts(client, graph, tmp_path / "out", checkpoint=tmp_path / "kept")
         with pytest.raises(FileFormatError, match=r"a folder without part-\*.parquet"):
             read_embedding(tmp_path)
+
+    def test_a_refused_run_closes_its_client(self, two_workers, client, graph, tmp_path, monkeypatch):
+        def clients():
+            return client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.clients))
+
+        monkeypatch.setattr(worker_block, "folder_problem", lambda _: "cannot write into")
+        before = clients()
+        with pytest.raises(
+            ParameterError, match=r"cannot write into the folder .*; give one that all machines share and"
+        ):
+            self.parts(two_workers.address, graph, tmp_path / "out")
+        while clients() > before:  # the scheduler notices it later
+            time.sleep(0.01)
+
+    @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs a folder in which nobody can write")
+    def test_folders_of_workers(self, tmp_path):
+        (tmp_path / "probe").touch()
+        assert worker_block.folder_problem(str(tmp_path / "probe")) is None
+        assert worker_block.folder_problem(str(tmp_path / "other")) == "does not see"
+        assert worker_block.folder_problem("/proc/self/status") == "cannot write into"
 
     def test_command_line(self, two_workers, tmp_path, capsys):
         from boostne.cli.program import run
@@ -535,6 +557,15 @@ class TestErrors:
             worker = placement.placed[0].worker
             with pytest.raises(BlockLostError):
                 connected.results([connected.submit(worker, on_block, "no key", block_state)], {worker.address})
+
+    def test_timeouts_of_tasks_are_raised(self, client):
+        def time_out():  # as a network drive
+            raise TimeoutError(110, "Connection timed out", "level-01.npz")
+
+        connected = dask_cluster.Cluster(client)
+        worker = next(iter(connected.workers().values()))
+        with pytest.raises(TimeoutError, match=r"level-01\.npz"):
+            connected.results([connected.submit(worker, time_out)], {worker.address})
 
     def test_a_connection_between_workers_breaks(self, client):
         # Dask would wait forever: the worker that was called is alive, and the caller's worker does not ask for it.

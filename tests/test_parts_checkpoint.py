@@ -1,8 +1,11 @@
 """Checkpoints of runs whose workers write parts: kills, other workers, damaged files, files of other runs."""
 
 import json
+import re
 import signal
 import subprocess
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +19,11 @@ from tests.processes import start_python
 
 from boostne import BoostNE, Graph, read_embedding
 from boostne.errors import CheckpointError, CheckpointWarning, ClusterError, FileFormatError, ParameterError
+from boostne.factorization import factor_files
 from boostne.factorization.boosting import Level
 from boostne.factorization.checkpoint import FORM, CheckpointFolder
 from boostne.factorization.checkpoint_files import checksum, write_arrays, write_json
+from boostne.factorization.dask import worker_block
 from boostne.factorization.dask.engine import DaskEngine
 from boostne.factorization.factor_files import FactorFiles, FactorParts
 
@@ -154,6 +159,88 @@ def assert_same(model, folder, expected):
     assert found.nodes.tolist() == expected.embedding_.nodes.tolist()
     np.testing.assert_array_equal(found.vectors, expected.embedding_.vectors)
     assert [path.name for path in (folder / "out").iterdir() if not path.name.startswith("part-")] == []
+
+
+def wait_for(path):
+    while not path.exists():
+        time.sleep(0.01)
+
+
+@needs_signals
+def test_interrupted_while_parts_are_written(client, graph, expected, tmp_path):
+    def delay():  # the next part of a worker
+        write_embedding = worker_block.write_embedding
+
+        def delayed(embedding, path):
+            worker_block.write_embedding = write_embedding
+            (tmp_path / "waiting").touch()
+            while not (tmp_path / "go").exists():
+                time.sleep(0.01)
+            try:
+                write_embedding(embedding, path)
+            finally:
+                (tmp_path / "done").touch()
+
+        worker_block.write_embedding = delayed
+
+    def interrupt():
+        wait_for(tmp_path / "waiting")
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    client.run(delay, workers=[min(client.scheduler_info()["workers"])])
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    model = BoostNE(**SETTINGS, engine=client, checkpoint=tmp_path / "kept")
+    with pytest.raises(KeyboardInterrupt):
+        model.fit_to_parts(graph, tmp_path / "out")
+    thread.join()
+    (tmp_path / "go").touch()
+    wait_for(tmp_path / "done")
+    assert not list((tmp_path / "out").iterdir())
+    model, levels = resume(client, graph, tmp_path)
+    assert levels == []
+    assert_same(model, tmp_path, expected)
+
+
+@needs_signals
+class TestFullDisk:
+    @pytest.mark.parametrize(
+        ("awaited", "computed", "file", "needed"),
+        [
+            (
+                "levels: level 3/3",
+                ["level 3/3"],
+                r"kept.level-03-U-\d+\.npz",
+                r"U and V of each level take 38 kB there",
+            ),
+            ("writing", [], r"out.*part-0000\d\.parquet", r"the vectors take 58 kB there"),
+        ],
+    )
+    def test_finished_levels_are_safe(self, client, graph, expected, tmp_path, awaited, computed, file, needed):
+        resource = pytest.importorskip("resource")
+        _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+        def limit(size):
+            client.run(resource.setrlimit, resource.RLIMIT_FSIZE, (size, most))
+
+        def fill(progress):
+            if f"{progress.stage}: {progress.detail}".startswith(awaited):
+                limit(2000)
+
+        model = BoostNE(**SETTINGS, engine=client, checkpoint=tmp_path / "kept")
+        try:
+            with pytest.raises(
+                OSError, match=rf"{needed}\. Free some space; with a checkpoint, the run resumes"
+            ) as error:
+                model.fit_to_parts(graph, tmp_path / "out", progress=fill)
+        finally:
+            limit(most)
+        assert re.search(file, error.value.filename)
+        before = times(tmp_path / "kept")
+        model, levels = resume(client, graph, tmp_path)
+        assert levels == computed
+        assert_same(model, tmp_path, expected)
+        assert times(tmp_path / "kept").items() >= before.items()
 
 
 @needs_signals
@@ -345,12 +432,12 @@ class TestForeign:
             with pytest.raises(CheckpointError, match=r"not empty and holds no checkpoint \(found 'thesis.tex'\)"):
                 resume(client, source, tmp_path)
 
-    @pytest.mark.parametrize("name", ["out", "out/kept"])
-    def test_a_checkpoint_in_the_folder_of_the_parts(self, client, graph, tmp_path, name):
+    @pytest.mark.parametrize(("name", "out"), [("out", "out"), ("out/kept", "out"), ("kept", "kept/out")])
+    def test_the_checkpoint_and_the_parts_inside_of_one_another(self, client, graph, tmp_path, name, out):
         model = BoostNE(**SETTINGS, engine=client, checkpoint=tmp_path / name)
-        with pytest.raises(ParameterError, match=f"the checkpoint .*{name} is in the folder of the parts"):
-            model.fit_to_parts(graph, tmp_path / "out")
-        assert not (tmp_path / "out").exists()
+        with pytest.raises(ParameterError, match=f"the checkpoint .*{name} and the folder .*{out} must not be inside"):
+            model.fit_to_parts(graph, tmp_path / out)
+        assert not list(tmp_path.iterdir())
 
 
 class TestResult:
@@ -439,6 +526,16 @@ class TestFiles:
             path.write_bytes(content)
         assert files.problem(0, "U", parts, 0) is None
         assert files.problem(0, "U", parts, 1) == "No such file or directory" or content is not None
+
+    def test_a_file_that_this_user_may_not_read_is_not_damaged(self, files, monkeypatch):
+        parts = self.written(files)
+
+        def refuse(path, *_):
+            raise PermissionError(13, "Permission denied", str(path))
+
+        monkeypatch.setattr(factor_files, "read_arrays", refuse)
+        with pytest.raises(CheckpointError, match=r"level-01-U-3\.npz cannot be read \(Permission denied\); make it"):
+            files.problem(0, "U", parts, 1)
 
     def test_files_of_a_level_and_later_ones_are_removed(self, files, tmp_path):
         for level in range(3):

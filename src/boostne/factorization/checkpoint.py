@@ -31,6 +31,7 @@ from boostne.factorization.checkpoint_files import (
     Origin,
     check_array,
     checksum,
+    describe_damage,
     level_name,
     parse_json,
     read_arrays,
@@ -223,8 +224,10 @@ class CheckpointFolder:
             try:
                 arrays, total = read_arrays(path, self._level_origin(number), names)
                 level = parse(path, arrays)
-            except (OSError, FileFormatError) as error:
-                damaged: tuple[Path, str] | None = path, str(error)
+            except OSError as error:
+                damaged: tuple[Path, str] | None = path, describe_damage(path, error)
+            except FileFormatError as error:
+                damaged = path, str(error)
             else:
                 damaged = find_damage(number - 1, level)
             if damaged is not None:

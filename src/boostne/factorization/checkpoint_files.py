@@ -5,6 +5,7 @@ that this was computed from. It is stored in the array ``origin`` of an ``.npz``
 raises FileFormatError; an intact one with another origin than expected raises CheckpointError.
 """
 
+import errno
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.errors import CheckpointError, FileFormatError
-from boostne.io.atomic import atomic_path
+from boostne.io.atomic import atomic_path, describe_os_error
 from boostne.io.numpy_files import open_archive
 
 Origin = dict[str, Any]
@@ -46,6 +47,16 @@ def checksum(origin: Origin, arrays: Arrays | None = None) -> str:
     for array in arrays.values():
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
+
+
+def describe_damage(path: Path, error: OSError) -> str:
+    """Return how a file is damaged that cannot be read; raise CheckpointError if it may be intact."""
+    reason = describe_os_error(error)
+    if error.errno in (None, errno.ENOENT, errno.EIO):
+        return reason
+    raise CheckpointError(
+        f"{path} cannot be read ({reason}); make it readable, or delete it: what it has is then computed again"
+    ) from error
 
 
 def write_arrays(path: Path, origin: Origin, arrays: Arrays, total: str) -> None:

@@ -8,7 +8,6 @@ Every file states its level, factor and rows with a checksum (:mod:`.checkpoint_
 is listed: a file of another run, or another copy of the level, is an error.
 """
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,6 +23,7 @@ from boostne.factorization.checkpoint_files import (
     Origin,
     check_array,
     checksum,
+    describe_damage,
     level_name,
     read_arrays,
     write_arrays,
@@ -106,13 +106,16 @@ class FactorFiles:
         return found
 
     def problem(self, level: int, factor: FactorName, parts: FactorParts, number: int) -> str | None:
-        """Return how one of the files is damaged, or None; raise CheckpointError if it is not the one listed."""
+        """Return how one of the files is damaged, or None.
+
+        Raises CheckpointError if it is not the one that is listed, or if this worker cannot read it.
+        """
         try:
             self._read_file(level, factor, parts, number)
         except FileFormatError as error:
             return str(error)
         except OSError as error:
-            return os.strerror(error.errno) if error.errno else str(error)
+            return describe_damage(self.path(level, factor, parts.spans[number].start), error)
         return None
 
     def remove_from(self, level: int) -> None:

@@ -80,13 +80,17 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         # Errors of writing, such as a full disk, name no file or the temporary one.
         if error.filename not in (None, str(temporary)):
             raise
-        reason = str(error) if error.errno is None else os.strerror(error.errno)
-        raise OSError(error.errno or errno.EIO, reason, str(path)) from error
+        raise OSError(error.errno or errno.EIO, describe_os_error(error), str(path)) from error
     finally:
         temporary.unlink(missing_ok=True)
     # The rename is stored in the folder; Windows and some network drives cannot flush folders.
     with suppress(OSError):
         flush_to_disk(target.parent)
+
+
+def describe_os_error(error: OSError) -> str:
+    """Return the reason of an error, without the names of files."""
+    return str(error) if error.errno is None else os.strerror(error.errno)
 
 
 def make_folder(folder: Path) -> str | None:

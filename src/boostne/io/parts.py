@@ -1,8 +1,9 @@
 """Embeddings in a folder of Parquet files, each written by one worker of a cluster."""
 
+import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from boostne.errors import FileFormatError, ParameterError
@@ -32,11 +33,15 @@ def part_paths(folder: Path) -> list[Path]:
 
 
 @contextmanager
-def parts_folder(folder: str | Path) -> Iterator[tuple[Path, Path]]:
-    """Yield a folder for parts and a temporary folder inside it.
+def parts_folder(folder: str | Path) -> Iterator[Path]:
+    """Yield a temporary folder in the given one, in which workers write parts; on success they are moved up.
 
-    The folder must be new, empty or left by a run that was killed, whose parts are removed. The temporary folder is
-    always removed at the end; the parts are removed on failure.
+    The folder must be new, empty or left by a run that was killed, whose parts are removed.
+
+    Raises
+    ------
+    ParameterError
+        If the folder has other files, cannot be written to, or was meanwhile used by another run.
     """
     parts = Path(folder)
     found = make_folder(parts)
@@ -47,18 +52,33 @@ def parts_folder(folder: str | Path) -> Iterator[tuple[Path, Path]]:
     if found is not None:
         raise ParameterError(f"{folder} is not empty (found {found!r}); use a new or empty folder")
     check_writable(part_path(parts, 0))
-    unfinished.touch()
-    temporary = parts / _TEMPORARY
-    shutil.rmtree(temporary, ignore_errors=True)  # left by a killed run
+    for left in parts.glob(f"{_TEMPORARY}*"):  # by a killed run
+        shutil.rmtree(left, ignore_errors=True)
+    # Another name in each run: workers of an interrupted one may still write.
+    temporary = parts / f"{_TEMPORARY}-{secrets.token_hex(8)}"
     temporary.mkdir()
+    unfinished.write_text(temporary.name)
     try:
-        yield parts, temporary
+        yield temporary
+        if not _is_used_by(temporary):
+            raise ParameterError(f"another run has begun to write into {folder}; give each run a folder of its own")
+        for path in temporary.glob(_PATTERN):
+            path.replace(parts / path.name)
     except BaseException:
-        _remove_parts(parts)
+        if _is_used_by(temporary):
+            _remove_parts(parts)
         raise
     finally:
-        unfinished.unlink(missing_ok=True)
+        if _is_used_by(temporary):
+            unfinished.unlink()
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _is_used_by(temporary: Path) -> bool:
+    """Return whether no later run has begun to write into the folder."""
+    with suppress(FileNotFoundError):
+        return (temporary.parent / _UNFINISHED).read_text() == temporary.name
+    return False
 
 
 def _remove_parts(folder: Path) -> None:

@@ -92,13 +92,14 @@ class PartsEmbedder(FactorizationEmbedder):
                 embed = partial(self._write_parts_of_job, job)
             else:
                 embed = partial(self._write_parts_of_file, file, seed)
-            with parts_folder(folder) as (parts, temporary):
+            with parts_folder(folder) as temporary:
                 checkpoint = self._given_checkpoint()
                 levels = temporary if checkpoint is None else Path(checkpoint.folder)
                 width = self.dimensions // self.levels
-                store = FileFactorStore(FactorFiles(str(levels.resolve()), width, np.dtype(self.dtype)), parts)
+                store = FileFactorStore(FactorFiles(str(levels.resolve()), width, np.dtype(self.dtype)), temporary)
                 with DaskEngine(self.engine, width, store, self.threads) as engine:
-                    return embed(engine, parts, report)
+                    written = embed(engine, temporary, report)
+                return [Path(folder) / path.name for path in written]
 
     def _write_parts_of_job(
         self, job: Job, engine: "DaskEngine", parts: Path, progress: ProgressCallback
@@ -161,16 +162,18 @@ class PartsEmbedder(FactorizationEmbedder):
         return self._job(self._reorder(graph, matrix, progress), matrix, seed, progress=progress)
 
     def _check_parts_checkpoint(self, folder: str | Path, seed: int) -> None:
-        """Raise unless the checkpoint, if there is one, is outside of the folder of the parts and belongs to this run.
+        """Raise unless the checkpoint, if there is one, and the parts are in separate folders, and it is of this run.
 
         Its graph is compared later.
         """
         checkpoint = self._given_checkpoint()
         if checkpoint is None:
             return
-        if Path(checkpoint.folder).resolve().is_relative_to(Path(folder).resolve()):
+        kept, parts = Path(checkpoint.folder).resolve(), Path(folder).resolve()
+        if kept.is_relative_to(parts) or parts.is_relative_to(kept):
             raise ParameterError(
-                f"the checkpoint {checkpoint.folder} is in the folder of the parts, {folder}; give another folder"
+                f"the checkpoint {checkpoint.folder} and the folder of the parts {folder} must not be inside of one "
+                "another; give another folder"
             )
         checkpoint.check(self._parts_fingerprint(seed))
 

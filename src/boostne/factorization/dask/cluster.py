@@ -189,6 +189,8 @@ class Cluster:
                 try:
                     return self._gather(futures, timeout)
                 except TimeoutError as error:
+                    if any(future.status == "error" for future in futures):
+                        raise  # that of a task, as on a network drive
                     _break_cycle(error)
                     # Dask would wait forever for a worker that died with a finished result.
                     last_running = self._check_alive(used, last_running)

@@ -25,7 +25,7 @@ from boostne.factorization.dask.block_placement import LOSSES, BlockPlacement
 from boostne.factorization.dask.cluster import Cluster
 from boostne.factorization.dask.cluster_graph import ClusterGraph, StoredForm
 from boostne.factorization.dask.exchange import ContextSlices
-from boostne.factorization.dask.factor_store import Factors, FactorStore, FileFactorStore
+from boostne.factorization.dask.factor_store import Factors, FactorStore, FileFactorStore, check_written
 from boostne.factorization.dask.worker_block import BlockState, TaskStamp, Transition
 from boostne.factorization.dask.worker_graph import GraphFile, MakeJob, MappedStart, form_within, node_ids
 from boostne.factorization.engine import Engine, LevelLost, PassResult
@@ -33,6 +33,7 @@ from boostne.factorization.factor_files import FactorParts
 from boostne.graph import Graph
 from boostne.io.parts import part_path
 from boostne.matrices import ConnectivityMatrix, MatrixForm, MatrixSource
+from boostne.memory import format_bytes
 from boostne.progress import Progress, ProgressCallback, silent
 
 # Every CPU of one kind executes those before its own.
@@ -60,7 +61,11 @@ class DaskEngine(Engine):
         self._cluster = Cluster(client)
         self._components = components
         self._store = store
-        store.check(self._cluster)
+        try:
+            store.check(self._cluster)
+        except BaseException:
+            self._cluster.close()
+            raise
         self._threads = threads
         self._attempt = self._number = 0
         self._transition: Transition = "none"
@@ -212,7 +217,8 @@ class DaskEngine(Engine):
                 ids = self._placement.send(nodes[rows.start : rows.stop], {placed.worker.address})
             arguments = (store.files, factors, ids, rows, str(paths[-1].resolve()))
             tasks.append(self._placement.submit(placed.worker, worker_block.write_part, *arguments))
-        self._placement.results(tasks)
+        size = self.shape[0] * levels * store.files.components * store.files.dtype.itemsize
+        check_written(self._placement.results(tasks), f"the vectors take {format_bytes(size)} there")
         return paths
 
     @property

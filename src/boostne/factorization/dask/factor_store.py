@@ -19,7 +19,8 @@ from boostne.factorization.dask.cluster import Cluster
 from boostne.factorization.dask.worker_block import FactorLists, TaskStamp
 from boostne.factorization.engine import Recall
 from boostne.factorization.factor_files import FACTORS, FactorFiles, FactorParts
-from boostne.io.atomic import TEMPORARY_PREFIX
+from boostne.io.atomic import TEMPORARY_PREFIX, describe_os_error
+from boostne.memory import format_bytes
 
 if TYPE_CHECKING:
     from distributed import Future
@@ -94,7 +95,7 @@ class FileFactorStore:
     ----------
     files : FactorFiles
     output : Path
-        Folder in which the workers will write the vectors.
+        Temporary folder in which the workers will write the vectors.
     stored : dict
         Lists of the files of U and V of each level.
     """
@@ -104,21 +105,23 @@ class FileFactorStore:
     stored: dict[int, FactorLists] = field(default_factory=dict)
 
     def check(self, cluster: Cluster) -> None:
-        """Raise unless all workers see the files in both folders."""
+        """Raise unless all workers see the files in both folders, and can write there."""
         for folder in (self.output, Path(self.files.folder)):
             with NamedTemporaryFile(prefix=TEMPORARY_PREFIX, dir=folder.resolve()) as probe:
-                seen = cluster.run_on_all(worker_block.file_exists, probe.name)
-            blind = sorted(address for address, exists in seen.items() if not exists)
-            if blind:
-                raise ParameterError(
-                    f"{blind[0]} does not see the folder {folder}; give one that all machines share, such as a "
-                    "network drive"
-                )
+                problems = cluster.run_on_all(worker_block.folder_problem, probe.name)
+            for address, problem in sorted(problems.items()):
+                if problem is not None:
+                    known = folder.parent if folder.name.startswith(TEMPORARY_PREFIX) else folder
+                    raise ParameterError(
+                        f"{address} {problem} the folder {known}; give one that all machines share and can write to, "
+                        "such as on a network drive"
+                    )
 
     def collect(self, placement: BlockPlacement, stamp: TaskStamp, components: int) -> Factors:
         """Have U and V written; returns the lists of their files."""
         self.files.remove_from(stamp.level)
         saved = placement.results(placement.submit_to_all(worker_block.save_factors, stamp, self.files))
+        check_written(saved, f"U and V of each level take {format_bytes(self._level_bytes(placement))} there")
         U, V = zip(*saved, strict=True)
         self.stored[stamp.level] = FactorParts.of(U), FactorParts.of(rows for rows in V if rows is not None)
         return self.stored[stamp.level]
@@ -146,3 +149,16 @@ class FileFactorStore:
                 tasks.append(placement.submit(worker, self.files.problem, level, factor, parts, number))
         problems = zip(paths, placement.results(tasks), strict=True)
         return next(((path, problem) for path, problem in problems if problem is not None), None)
+
+    def _level_bytes(self, placement: BlockPlacement) -> int:
+        n = placement.placed[-1].place.rows.stop
+        return 2 * n * self.files.components * self.files.dtype.itemsize
+
+
+def check_written(results: Sequence[Any], needed: str) -> None:
+    """Raise the first error of the disk among the results of workers, with the space that is needed."""
+    error = next((result for result in results if isinstance(result, OSError)), None)
+    if error is not None:
+        remedy = "Free some space; with a checkpoint, the run resumes after the last level"
+        reason = f"{describe_os_error(error)}; {needed}. {remedy}"
+        raise OSError(error.errno, reason, error.filename) from error

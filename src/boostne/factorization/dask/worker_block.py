@@ -5,21 +5,23 @@ place, so it stays on the worker that built it. It counts the levels it was defl
 stamp with the expected count, so that a rebuilt block is never mistaken for the lost one.
 """
 
+import os
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostne.embedding import Embedding
+from boostne.errors import ParameterError
 from boostne.factorization.context_factor import ContextSlice
 from boostne.factorization.dask.exchange import BlockLostError, BlockSums, Exchange
 from boostne.factorization.factor_files import FactorFiles, FactorParts, SavedRows
 from boostne.factorization.local import squared_norm
 from boostne.io import write_embedding
+from boostne.io.atomic import check_writable
 from boostne.kernels import Kernels, get_kernels
 from boostne.kernels.column_blocked_csr import Residual, as_residual
 from boostne.kernels.layout import aligned_empty, padded_factor, padded_width
@@ -270,11 +272,20 @@ def context_rows(block: WorkerBlock, stamp: TaskStamp) -> NDArray[Any]:
         return block.apply(stamp)[1].unpadded()
 
 
-def save_factors(block: WorkerBlock, stamp: TaskStamp, files: FactorFiles) -> tuple[SavedRows, SavedRows | None]:
-    """Write the block's rows of U and its slice of V, if it has one; returns the rows and checksums of the files."""
-    saved = files.write(stamp.level, "U", block.first_row, row_factor(block, stamp, files.components))
-    rows = block.exchange_at(stamp).rows
-    return saved, files.write(stamp.level, "V", rows.start, context_rows(block, stamp)) if rows else None
+def save_factors(
+    block: WorkerBlock, stamp: TaskStamp, files: FactorFiles
+) -> tuple[SavedRows, SavedRows | None] | OSError:
+    """Write the block's rows of U and its slice of V, if it has one; returns the rows and checksums of the files.
+
+    An error of the disk is returned: Dask would print the traceback of one that is raised.
+    """
+    U, rows = row_factor(block, stamp, files.components), block.exchange_at(stamp).rows
+    V = context_rows(block, stamp) if rows else None
+    try:
+        saved = files.write(stamp.level, "U", block.first_row, U)
+        return saved, None if V is None else files.write(stamp.level, "V", rows.start, V)
+    except OSError as error:
+        return error
 
 
 def deflate(block: WorkerBlock, stamp: TaskStamp) -> BlockState:
@@ -301,19 +312,30 @@ def replay_from_files(block: WorkerBlock, level: int, files: FactorFiles, factor
 
 def write_part(
     files: FactorFiles, factors: Sequence[FactorParts | None], nodes: NDArray[Any], rows: range, path: str
-) -> None:
+) -> OSError | None:
     """Write the vectors of some rows, all levels side by side, as a Parquet file with their node ids.
 
-    A level without files is zero: the residual was zero before it.
+    A level without files is zero: the residual was zero before it. An error of the disk is returned, as by
+    :func:`save_factors`.
     """
     width = files.components
     vectors = np.zeros((len(rows), len(factors) * width), files.dtype)
     for level, parts in enumerate(factors):
         if parts is not None:
             vectors[:, level * width : (level + 1) * width] = files.read(level, "U", parts, rows)
-    write_embedding(Embedding(nodes, vectors, [width] * len(factors)), path)
+    try:
+        write_embedding(Embedding(nodes, vectors, [width] * len(factors)), path)
+    except OSError as error:
+        return error
+    return None
 
 
-def file_exists(path: str) -> bool:
-    """Return whether this machine sees a file."""
-    return Path(path).is_file()
+def folder_problem(probe: str) -> str | None:
+    """Return what keeps this worker from writing next to a file of the client, or None if nothing does."""
+    if not os.path.isfile(probe):  # noqa: PTH113  Path.is_file raises if a folder cannot be searched
+        return "does not see"
+    try:
+        check_writable(f"{probe}.npz")
+    except ParameterError:
+        return "cannot write into"
+    return None

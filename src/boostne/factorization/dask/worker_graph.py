@@ -4,7 +4,6 @@ One worker of each machine reads the graph and writes the arrays from which rows
 of the machine map it (:mod:`.mapped_arrays`).
 """
 
-import os
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from boostne.factorization.dask.mapped_arrays import ArrayFile, OwnedFile, open_
 from boostne.factorization.job import Job
 from boostne.factorization.level_start import LevelStart
 from boostne.graph import Graph
+from boostne.io.atomic import describe_os_error
 from boostne.io.edge_tables import is_parquet
 from boostne.io.files import PARQUET_SUFFIXES
 from boostne.io.graphs import read_graph
@@ -140,7 +140,7 @@ def check_path(path: str) -> str | None:
         else:
             found.open("rb").close()
     except OSError as error:
-        return os.strerror(error.errno) if error.errno else str(error)
+        return describe_os_error(error)
     check_format(found)
     return None
 
