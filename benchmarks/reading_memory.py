@@ -158,6 +158,16 @@ def write_table(path: Path, prefix: str) -> None:
     pq.write_table(pa.table({"source": columns[0], "target": columns[1]}), path)
 
 
+def write_distinct(path: Path, factor: int) -> None:
+    """Write edges without a common node, whose ids are multiples of a factor."""
+    u, v = factor * np.arange(4 * EDGES).reshape(2, 2 * EDGES)
+    table = pa.table({"source": u, "target": v})
+    if path.suffix == ".parquet":
+        pq.write_table(table, path)
+    else:
+        arrow_csv.write_csv(table, path, arrow_csv.WriteOptions(include_header=False, delimiter=" "))
+
+
 def random_lines() -> bytes:
     """Return 100,000 lines of text."""
     u, v = random_ends(100_000, EDGES // 10)
@@ -181,6 +191,8 @@ FILES: dict[str, Callable[[Path], None]] = {
     "bomb.mat": lambda path: savemat(path, {"A": np.zeros((8000, 8000))}, do_compression=True),
     "numbers.parquet": lambda path: write_table(path, ""),
     "text.parquet": lambda path: write_table(path, "user"),
+    "wide-ids.txt": lambda path: write_distinct(path, 2**40),
+    "matching.parquet": lambda path: write_distinct(path, 1),
     "network.graphml": lambda path: nx.write_graphml_xml(random_network(EDGES // 10), path),
     "network.gml": lambda path: nx.write_gml(random_network(EDGES // 20), path),
     "labels.txt": lambda path: write_text(path, EDGES, " "),

@@ -113,6 +113,7 @@ class TestNpz:
         refused(save("coo", row=np.array([0, 7]), col=np.array([0, 1])), error=BoostneError)
         refused(save("coo", row=np.array([0]), col=np.array([0, 1])))
         refused(save("dia", offsets=np.array([0.5])), "'offsets' must be a vector of integers")
+        refused(save("dia", offsets=np.array([2**32 + 1])), "'offsets' contains 4294967297, which is out of range")
         assert edges(read_graph(save("coo", row=np.array([0, 1]), col=np.array([1, 0])))) == {(0, 1): 1}
 
     def test_a_shape_without_arrays_is_refused_before_memory_is_taken(self, save):

@@ -345,6 +345,20 @@ class TestTables:
         assert edges(graph) == {("a", "b"): 2, ("b", "c"): 2, ("c", "d"): 2}
         assert "a Parquet table, source 'src', target 'dst', weight 'weight'; 4 nodes, 3 edges" in caplog.text
 
+    def test_parquet_files_in_folders_below_are_refused(self, tmp_path):
+        table = pa.table({"src": ["a"], "dst": ["b"]})
+        folder = tmp_path / "edges"
+        for name in ("year=2025", "_delta_log", ".cache"):
+            (folder / name).mkdir(parents=True)
+            pq.write_table(table, folder / name / "part-0.parquet")
+        pq.write_table(table, folder / "part-0.parquet")
+        with pytest.raises(
+            FileFormatError, match=r"edges: year=2025.part-0.parquet is in a folder below; give a folder"
+        ):
+            read_graph(folder)
+        (folder / "year=2025" / "part-0.parquet").unlink()
+        assert read_graph(folder).n_edges == 1
+
     def test_parquet_keeps_large_integers(self, tmp_path):
         big = 2**53 + 1
         pd.DataFrame({"u": [big], "v": [big + 1]}).to_parquet(tmp_path / "t.pq")
@@ -519,9 +533,10 @@ class TestFilesThatChange:
         with pytest.raises(FileFormatError, match=f"{name}: changed while it was read"):
             read_graph(tmp_path)
 
-    def test_other_files_in_the_folder_may_change(self, tmp_path, monkeypatch):
+    @pytest.mark.parametrize("name", ["log", "_metadata.parquet", ".boostne-0123.parquet"])
+    def test_other_files_in_the_folder_may_change(self, tmp_path, monkeypatch, name):
         pq.write_table(pa.table({"u": [1, 2], "v": [2, 3]}), tmp_path / "part-0.parquet")
-        self.during(monkeypatch, edge_tables, "read_integer_edges", lambda: (tmp_path / "log").write_text("reading"))
+        self.during(monkeypatch, edge_tables, "read_integer_edges", lambda: (tmp_path / name).write_text("reading"))
         assert read_graph(tmp_path).n_edges == 2
 
     def test_labels(self, tmp_path, monkeypatch):

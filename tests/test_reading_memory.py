@@ -22,6 +22,8 @@ from scipy.io import mmwrite, savemat
 from boostne.cli.program import run
 from boostne.errors import MemoryLimitError, ParameterError
 from boostne.io import read_graph, read_labels
+from boostne.io.reading_budget import ReadingBudget
+from boostne.io.text_ids import TextIdColumns
 from boostne.memory import resident_memory
 
 N_EDGES = 200_000
@@ -58,16 +60,31 @@ def folder(tmp_path_factory):
 GRAPHS = ["g.txt", "names.csv", "g.txt.gz", "g.adjlist", "g.mtx", "g.npz", "g.mat", "g.parquet", "g.graphml", "g.gml"]
 
 
-@pytest.mark.parametrize("name", ["labels.txt", "labels.cmty"])
-def test_labels_are_refused_before_a_block_is_split_into_fields(folder, name):
+@pytest.mark.parametrize(
+    ("name", "read", "kind"),
+    [("labels.txt", read_labels, "labels"), ("labels.cmty", read_labels, "labels"), ("g.adjlist", read_graph, "edges")],
+)
+def test_files_are_refused_before_a_block_is_split_into_fields(folder, name, read, kind):
     tracemalloc.start()
     try:
-        with pytest.raises(MemoryLimitError, match="more than 0 labels"):
-            read_labels(folder / name, memory_limit=resident_memory() + 40_000_000)
+        with pytest.raises(MemoryLimitError, match=f"more than 0 {kind}"):
+            read(folder / name, memory_limit=resident_memory() + 40_000_000)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert peak < 10_000_000
+
+
+def test_integer_ids_are_refused_before_they_are_encoded(folder):
+    few, many = np.arange(100_000) % 7, np.arange(100_000)
+    budget = ReadingBudget(folder / "g.txt", resident_memory() + 3_000_000)
+    budget.check_integers([few, few])
+    with pytest.raises(MemoryLimitError, match=r"g\.txt: reading 200,000 node ids"):
+        budget.check_integers([many << 40, many])
+    columns = TextIdColumns(1)
+    columns.add((many << 40).astype(str).tolist())
+    with pytest.raises(MemoryLimitError, match=r"100,000 node ids"):
+        columns.encode(ReadingBudget(folder / "g.txt", resident_memory() + 2_000_000))
 
 
 @pytest.mark.parametrize("name", [*GRAPHS, "labels.txt", "labels.cmty"])

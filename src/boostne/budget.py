@@ -205,7 +205,7 @@ def graph_reader_bytes(n_nodes: int, n_edges: int, weighted: bool) -> int:
     """Memory of a worker that reads an undirected graph from Parquet files with integer ids.
 
     It reads the graph, sorts the nodes, which copies the neighbors and their weights, and derives the arrays from which
-    rows of X are built; each of them takes about as much.
+    rows of X are built; each step takes about as much memory.
     """
     index, weight = (np.dtype(dtype).itemsize for dtype in (index_dtype(2 * n_edges, n_nodes), np.float64))
     graph = index + (weight if weighted else np.dtype(np.float32).itemsize)

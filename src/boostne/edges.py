@@ -1,6 +1,5 @@
 """Edge weights, merging of duplicate edges, and checks of adjacency matrices."""
 
-import logging
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,6 @@ from scipy import sparse
 from boostne.errors import BoostneError, GraphError, InputWarning, warn_caller
 from boostne.integer_ids import Integers, first_of_runs
 from boostne.sparse_structure import find_structure_error
-
-logger = logging.getLogger("boostne")
 
 _FLOAT32_EXACT = 1 << 24  # float32 represents all integers up to here exactly
 _INT32_MAX = np.iinfo(np.int32).max

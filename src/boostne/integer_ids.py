@@ -52,6 +52,18 @@ def lookup_integers(nodes: Integers, ids: Integers) -> NDArray[np.int64] | None:
     return rows
 
 
+def most_distinct(columns: Sequence[Integers]) -> int:
+    """Return an upper bound on the number of distinct ids: their count, or their range if that is smaller.
+
+    Examples
+    --------
+    >>> most_distinct([np.array([7, 3]), np.array([3, 5, 5, 5])])
+    5
+    """
+    found = _bounds(columns)
+    return 0 if found is None else min(found[1] - found[0] + 1, sum(map(len, columns)))
+
+
 def narrow(numbers: NDArray[Any]) -> Integers:
     """Return integers as ``int32``, in which most ids fit, or else as ``int64``."""
     small = not len(numbers) or (numbers.min() >= _INT32.min and numbers.max() <= _INT32.max)

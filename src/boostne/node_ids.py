@@ -120,13 +120,14 @@ def parse_ids(texts: Any) -> NDArray[Any]:
     import pyarrow as pa
 
     array = texts if isinstance(texts, pa.Array | pa.ChunkedArray) else pa.array(texts, pa.string())
-    numbers = _canonical_integers(array)
+    numbers = canonical_integers(array)
     if numbers is None:
         numbers = _whole_floats(array)
     return as_ids(np.asarray(array)) if numbers is None else np.asarray(numbers)
 
 
-def _canonical_integers(texts: Any) -> Any:
+def canonical_integers(texts: Any) -> Any:
+    """Return an Arrow column of strings as integers; None unless all of them are canonical integers."""
     import pyarrow as pa
 
     try:
@@ -143,7 +144,7 @@ def _whole_floats(texts: Any) -> Any:
     pattern = rf"^-?[0-9]{{1,{_FLOAT_DIGITS}}}(\.0+)?$"
     if not len(texts) or not pc.all(pc.match_substring_regex(texts, pattern)).as_py():
         return None
-    numbers = _canonical_integers(pc.replace_substring_regex(texts, r"\.0+$", ""))
+    numbers = canonical_integers(pc.replace_substring_regex(texts, r"\.0+$", ""))
     # "1" and "1.0" in one file are two ids.
     same = numbers is not None and pc.count_distinct(numbers).as_py() == pc.count_distinct(texts).as_py()
     return numbers if same else None

@@ -8,7 +8,7 @@ from boostne.errors import FileFormatError, GraphError
 from boostne.graph import Graph
 from boostne.interop import Columns, EdgeOptions, Weight, as_graph, choose_columns
 from boostne.io.compression import format_suffix
-from boostne.io.files import PARQUET_SUFFIXES, errors_naming, open_seekable
+from boostne.io.files import PARQUET_SUFFIXES, errors_naming, open_seekable, parquet_files
 from boostne.io.integer_tables import IntegerEdges, has_integers, read_integer_edges
 from boostne.io.mistaken_tables import refuse_other_columns
 from boostne.io.reading_budget import ReadingBudget
@@ -58,9 +58,8 @@ def is_parquet(path: Path) -> bool:
 
 
 def part_files(folder: Path) -> list[Path]:
-    """Return the Parquet files in a folder, sorted; names that begin with ``_`` or ``.`` are not data."""
-    found = [path for path in folder.iterdir() if path.suffix.lower() in PARQUET_SUFFIXES and path.is_file()]
-    parts = sorted(path for path in found if not path.name.startswith(("_", ".")))
+    """Return the Parquet files in a folder; raise FileFormatError if there are none."""
+    parts = parquet_files(folder)
     if not parts:
         raise FileFormatError(
             f"{folder}: the folder has no Parquet files, whose names end in {' or '.join(PARQUET_SUFFIXES)}; give a "

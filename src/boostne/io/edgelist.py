@@ -104,6 +104,7 @@ def read_adjlist(
     columns, counts = TextIdColumns(2), []
     n_edges = 0
     for block in text.blocks():
+        budget.check_lists(n_edges, block.raw)
         rows = []
         for number, fields in block.rows():
             if "" in fields:
@@ -112,7 +113,6 @@ def read_adjlist(
         counts.append(np.array([len(row) - 1 for row in rows], dtype=np.int64))
         n_edges += int(counts[-1].sum())
         columns.add([row[0] for row in rows], [node for row in rows for node in row[1:]])
-        budget.check_block(n_edges, block.raw, weighted=False)
     ids, (heads, tails) = columns.encode(budget)
     heads = np.repeat(heads, np.concatenate(counts))
     budget.check_edges(n_edges, len(ids), weighted=duplicates == "sum")

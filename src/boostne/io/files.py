@@ -90,12 +90,27 @@ def _check_versions(path: Path, before: Versions) -> None:
 def _versions(path: Path) -> Versions:
     """Return what tells a version of a file from others, for each part of a table; nothing for pipes."""
     found = {}
-    parts = [part for part in path.iterdir() if part.suffix.lower() in PARQUET_SUFFIXES] if path.is_dir() else [path]
-    for part in parts:
+    for part in parquet_files(path) if path.is_dir() else [path]:
         if part.is_file():
             status = part.stat()
             found[part] = status.st_ino, status.st_size, status.st_mtime_ns
     return found
+
+
+def parquet_files(folder: Path) -> list[Path]:
+    """Return the Parquet files in a folder, sorted; names that begin with ``_`` or ``.`` are not data.
+
+    Files in folders below it are an error: they would be parts, too, with values of columns in the folders' names.
+    """
+    found = [path for path in folder.iterdir() if not path.name.startswith(("_", "."))]
+    below = (path for inner in found if inner.is_dir() for path in inner.rglob("*"))
+    nested = next((path for path in below if path.suffix.lower() in PARQUET_SUFFIXES), None)
+    if nested is not None:
+        raise FileFormatError(
+            f"{folder}: {nested.relative_to(folder)} is in a folder below; give a folder with all parts of the table "
+            "directly in it"
+        )
+    return sorted(path for path in found if path.suffix.lower() in PARQUET_SUFFIXES and path.is_file())
 
 
 @contextmanager

@@ -73,11 +73,11 @@ def read_integer_edges(
             if not reader.read(file):
                 return None
     reader.check(paths[0])
-    if reader.are_wide:
-        budget.check_wide_ids(n_rows)
-    ids, (source, target) = encode_integers([reader.source.values, reader.target.values])
+    ends = [reader.source.values, reader.target.values]
+    budget.check_integers(ends)
+    ids, (source, target) = encode_integers(ends)
     weights = reader.weights
-    del reader  # and the ids as they were in the file
+    del reader, ends  # and the ids as they were in the file
     budget.check_edges(n_rows, len(ids), weighted=weighted)
     return IntegerEdges(ids, source, target, weights)
 
@@ -127,11 +127,6 @@ class _Reader:
                 raise missing_id_error(column.missing)
         if self._end != self._n_rows:
             raise FileFormatError(f"{path}: {self._n_rows:,} rows are announced, but there are {self._end:,}")
-
-    @property
-    def are_wide(self) -> bool:
-        """Whether ids need 64 bits."""
-        return any(column.values.dtype == np.int64 for column in (self.source, self.target))
 
 
 class _IdColumn:

@@ -3,6 +3,7 @@
 The constants are measured by ``python -m benchmarks reading_memory``, as bytes beyond what the process holds already.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from boostne.array_chunks import CHUNK
 from boostne.edges import index_dtype
 from boostne.errors import MemoryLimitError
+from boostne.integer_ids import Integers, most_distinct
 from boostne.memory import MemoryBudget, format_bytes
 
 _PARSED_BYTE = 24  # Arrow's working memory for a block of text
@@ -19,7 +21,7 @@ _PARSED_LINE = 50
 _PARSER = 120_000_000  # the same for a block of the usual size
 _LINE = 34  # store an edge and build the graph
 _INTEGERS = 8  # the ends of an edge, as numbers of 32 bits
-_WIDE_INTEGERS = 50  # encode ends that need 64 bits
+_INTEGER_CODE = 4  # the position of an integer id; a distinct id takes three times its width and a byte meanwhile
 _EDGE = 18  # build the graph from the ends of an edge, of which 16 stay
 _WEIGHT = 40  # more for its weight, or for the sum of several
 _WIDE_INDICES = 16  # more if the entries of the matrix are too many for 32-bit indices
@@ -87,6 +89,10 @@ class ReadingBudget:
         parsing = len(block) * _PARSED_BYTE + block.count(b"\n") * _PARSED_LINE
         self.check_so_far(max(n_edges * (_EDGE + weighted * _WEIGHT), parsing), f"{n_edges:,} edges")
 
+    def check_lists(self, n_edges: int, block: bytes) -> None:
+        """Raise MemoryLimitError unless a block of adjacency lists can be split, and the lists before it be a graph."""
+        self.check_so_far(max(n_edges * _EDGE, len(block) * _SPLIT_BYTE), f"{n_edges:,} edges")
+
     def check_edges(self, n_edges: int, n_nodes: int, *, weighted: bool) -> None:
         """Raise MemoryLimitError unless a graph can be built from edges in memory."""
         self.check(n_edges * (_EDGE + weighted * _WEIGHT) + n_nodes * _NODE, f"{n_edges:,} edges")
@@ -109,9 +115,11 @@ class ReadingBudget:
         """Raise MemoryLimitError unless a table of integers can be read; its nodes are counted later."""
         self.check(integer_table_bytes(n_rows, 0, weighted=weighted), f"{n_rows:,} rows")
 
-    def check_wide_ids(self, n_edges: int) -> None:
-        """Raise MemoryLimitError unless the ends of edges in memory can be encoded, which may all be distinct."""
-        self.check(n_edges * _WIDE_INTEGERS, f"{n_edges:,} edges between ids of 64 bits")
+    def check_integers(self, columns: Sequence[Integers]) -> None:
+        """Raise MemoryLimitError unless the integer ids of some columns can be encoded."""
+        n_ids = sum(map(len, columns))
+        width = max(column.itemsize for column in columns)
+        self.check(n_ids * _INTEGER_CODE + most_distinct(columns) * (3 * width + 1), f"{n_ids:,} node ids")
 
     def check_xml(self, n_elements: int, n_bytes: int) -> None:
         """Raise MemoryLimitError unless networkx can read a GraphML file with these elements."""

@@ -61,7 +61,9 @@ def _read_matrix(path: Path, archive: ArrayArchive, budget: ReadingBudget) -> An
 def _as_integers(name: str, array: NDArray[Any]) -> NDArray[Any]:
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ValueError(f"{name!r} must be a vector of integers, got {array.ndim} dimensions of {array.dtype}")
-    # SciPy would convert larger numbers to negative ones.
-    if array.dtype == np.uint64 and array.max(initial=0) > np.iinfo(np.int64).max:
-        raise ValueError(f"{name!r} contains {array.max()}, which is out of range")
+    # SciPy would wrap around larger numbers: offsets of diagonals are stored in 32 bits.
+    limit = np.iinfo(np.int32 if name == "offsets" else np.int64)
+    for bound in (array.min(initial=0), array.max(initial=0)):
+        if not limit.min <= int(bound) <= limit.max:
+            raise ValueError(f"{name!r} contains {bound}, which is out of range")
     return array.astype(array.dtype.newbyteorder("="), copy=False)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from boostne.integer_ids import Integers, encode_integers, narrow
 from boostne.io.reading_budget import ReadingBudget
-from boostne.node_ids import encode_text_ids
+from boostne.node_ids import canonical_integers, encode_text_ids
 
 _GROUP_BYTES = 1 << 25
 
@@ -44,9 +44,9 @@ class TextIdColumns:
             for column in columns
         ]
         if self._all_integers:
-            numbers = [_as_integers(text) for text in texts]
+            numbers = [canonical_integers(text) for text in texts]
             if None in numbers:
-                numbers = [_as_integers(pc.utf8_trim_whitespace(text)) for text in texts]
+                numbers = [canonical_integers(pc.utf8_trim_whitespace(text)) for text in texts]
             if None not in numbers:
                 for blocks, block in zip(self._blocks, numbers, strict=True):
                     blocks.append(narrow(np.asarray(block)))
@@ -84,7 +84,9 @@ class TextIdColumns:
             self._encode_group()
         blocks, self._blocks = self._blocks, []
         if self._all_integers:
-            return encode_integers([_concatenate(blocks.pop(0)) for _ in range(len(blocks))])
+            columns = [_concatenate(blocks.pop(0)) for _ in range(len(blocks))]
+            budget.check_integers(columns)
+            return encode_integers(columns)
         ends = np.cumsum([0, *(len(column) for column in blocks)])
         merged = pa.chunked_array([block for column in blocks for block in column])
         blocks.clear()
@@ -99,17 +101,6 @@ class TextIdColumns:
         return encode_text_ids(
             *(pa.chunked_array(merged.chunks[start:end], merged.type) for start, end in pairwise(ends))
         )
-
-
-def _as_integers(texts: Any) -> Any:
-    """Return an Arrow column of strings as integers; None unless all of them are canonical integers."""
-    import pyarrow as pa
-
-    try:
-        numbers = texts.cast(pa.int64())
-    except pa.ArrowInvalid:
-        return None
-    return numbers if numbers.cast(texts.type).equals(texts) else None
 
 
 def _to_dictionary(numbers: NDArray[Any]) -> Any:
