@@ -439,6 +439,14 @@ class TestCommandLine:
         (row,) = json.loads(capsys.readouterr().out)
         assert (row["recommended"], row["score"]) == fitted.recommend("eve", 1, exclude_known=False)[0]
 
+    def test_ids_that_a_spreadsheet_would_execute_are_escaped(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        graph = as_graph([("=ann", "@tea"), ("=ann", "+milk"), ("bob", "@tea"), ("eve", "rice")], sides="columns")
+        BoostNE(2, levels=1).fit(graph).save("model.npz")
+        assert run(["recommend", "model.npz", "=ann", "@tea", "-o", "best.csv", "--include-known"]) == 0
+        cells = Path("best.csv").read_text().replace('"', "").replace("\n", ",").split(",")
+        assert {"'@tea", "'+milk", "'=ann"} <= set(cells)
+
     def test_integer_ids(self, tmp_path, monkeypatch, capsys):
         monkeypatch.chdir(tmp_path)
         lines = "1 101\n1 102\n1 103\n2 101\n2 102\n3 104\n3 105\n4 104\n"

@@ -13,7 +13,7 @@ from sklearn.preprocessing import FunctionTransformer
 from tests import graphs
 
 from boostne import BoostNE, DeepWalkMatrix, Embedding, Graph, NetMF, propagate
-from boostne.errors import GraphError, ParameterError
+from boostne.errors import GraphError, InputWarning, ParameterError
 from boostne.factorization.folding import fold_in
 from boostne.kernels import get_kernels
 from boostne.models import folding
@@ -146,11 +146,12 @@ class TestFoldIn:
         found = BoostNE(12, levels=3).fit(grown).fold_in(grown)
         assert found.vectors.shape == (0, 12)
 
-    def test_missing_known_nodes_are_counted(self, grown, caplog):
-        caplog.set_level("INFO", "boostne")
+    def test_missing_known_nodes_are_counted(self, grown):
         model = fit_smaller(grown, [0, 1])
-        found = model.fold_in(without(grown, [4, 5, 6, 7]))
-        assert "4 nodes of the model are not in the graph: 4, 5, 6, … (4 in all); the model keeps" in caplog.text
+        with pytest.warns(
+            InputWarning, match=r"4 nodes of the model are not in the graph: 4, 5, 6, … \(4 in all\); the"
+        ):
+            found = model.fold_in(without(grown, [4, 5, 6, 7]))
         assert found.nodes.tolist() == [0, 1]
         assert found.vectors.any(axis=1).all()
 
@@ -232,6 +233,7 @@ class TestTransform:
         assert fitted.index.tolist() == ["a", "b", "c", "d"]
         pd.testing.assert_frame_equal(model.transform(edges), fitted)
         assert fitted.columns.tolist() == model.get_feature_names_out().tolist()
+        pd.testing.assert_frame_equal(sklearn.base.clone(model).fit_transform(edges), fitted)
         model.set_output(transform="polars")
         assert model.transform(edges).columns == fitted.columns.tolist()
         assert isinstance(model.set_output(transform="default").transform(edges), np.ndarray)

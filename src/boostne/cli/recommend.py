@@ -12,6 +12,7 @@ from boostne.cli.node_arguments import find_node
 from boostne.cli.options import at_least
 from boostne.cli.outputs import check_output
 from boostne.cli.session import session_of
+from boostne.io.spreadsheets import escape_formula
 from boostne.progress import Progress
 
 
@@ -77,7 +78,7 @@ def recommend(
     if as_json:
         click.echo(json.dumps([dict(zip(_COLUMNS, row, strict=True)) for row in rows], indent=2))
     elif output is not None:
-        write_columns({name: [row[i] for row in rows] for i, name in enumerate(_COLUMNS)}, output)
+        write_columns({name: [_cell(row[i]) for row in rows] for i, name in enumerate(_COLUMNS)}, output)
     elif rows:
         _print(rows)
     if not screen.quiet:
@@ -86,6 +87,10 @@ def recommend(
 
 
 _COLUMNS = ("node", "recommended", "score")
+
+
+def _cell(value: Any) -> Any:
+    return escape_formula(value) if isinstance(value, str) else value
 
 
 def _print(rows: list[tuple[Any, Any, float]]) -> None:

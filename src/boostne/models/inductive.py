@@ -19,7 +19,7 @@ from boostne.matrices import ConnectivityMatrix, MatrixForm
 from boostne.models.factorization_base import FactorizationEmbedder
 from boostne.models.fitted_graph import FittedGraph
 from boostne.models.folding import Folded, FoldedNodes, connectivity_of, fold_undirected, keep_known, nodes_to_fold
-from boostne.models.known_nodes import factor_nodes, factor_rows, find_known_nodes, log_missing
+from boostne.models.known_nodes import factor_nodes, factor_rows, find_known_nodes, warn_missing
 from boostne.models.model_files import load_model, save_model
 from boostne.models.recommendation import known_pairs, recommend_nodes
 from boostne.models.target_folding import fold_bipartite, fold_directed
@@ -88,7 +88,7 @@ class InductiveEmbedder(FactorizationEmbedder):
         ----------
         X : Graph, matrix, networkx graph, edge table or list of pairs
             The whole graph: known nodes, which are recognized by their ids, new nodes, and all edges between them.
-            Known nodes may be missing.
+            Known nodes may be missing, and are then counted in a warning.
         refresh : bool, default=False
             Whether to return new vectors also for known nodes whose edges changed.
         progress : callable or bool, default False
@@ -284,6 +284,10 @@ class InductiveEmbedder(FactorizationEmbedder):
             self._output = transform
         return self
 
+    def __sklearn_clone__(self) -> Self:
+        other: Self = super().__sklearn_clone__()
+        return other.set_output(transform=getattr(self, "_output", None))
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags = TransformerTags(preserves_dtype=[])  # the parameter dtype decides
@@ -322,7 +326,7 @@ class InductiveEmbedder(FactorizationEmbedder):
         """Fold in the new nodes of a graph; returns also the graph and where the model has its nodes."""
         graph = self._check_enlarged(X)
         rows = find_known_nodes(self, graph)
-        log_missing(self, rows)
+        warn_missing(self, rows)
         wanted = nodes_to_fold(self, graph, rows, refresh=refresh)
         fold = fold_undirected
         if graph.directed or graph.sides is not None:

@@ -1,12 +1,11 @@
 """Which nodes of a graph a fitted model knows, and where their vectors are."""
 
-import logging
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.errors import GraphError
+from boostne.errors import GraphError, InputWarning, warn_caller
 from boostne.graph import Graph
 from boostne.models.bipartite_files import merged_nodes
 from boostne.node_ids import format_ids, lookup_ids
@@ -14,8 +13,6 @@ from boostne.sides import Sides
 
 if TYPE_CHECKING:
     from boostne.models.inductive import InductiveEmbedder
-
-logger = logging.getLogger("boostne")
 
 
 def model_nodes(model: "InductiveEmbedder") -> NDArray[Any]:
@@ -66,19 +63,17 @@ def ranks_in_side(sides: Sides) -> NDArray[np.int64]:
     return np.where(sides, np.cumsum(sides), np.cumsum(~sides)) - 1
 
 
-def log_missing(model: "InductiveEmbedder", rows: NDArray[np.int64]) -> None:
-    """Log the nodes of a model that are not in a graph, if there are any."""
+def warn_missing(model: "InductiveEmbedder", rows: NDArray[np.int64]) -> None:
+    """Warn of the nodes of a model that are not in a graph, if there are any."""
     nodes = model_nodes(model)
     absent = np.ones(len(nodes), dtype=bool)
     absent[rows[rows >= 0]] = False
     missing = int(np.count_nonzero(absent))
     if missing:
-        logger.info(
-            "%d node%s of the model %s not in the graph: %s; the model keeps their vectors",
-            missing,
-            "" if missing == 1 else "s",
-            "is" if missing == 1 else "are",
-            format_ids(nodes[absent]),
+        warn_caller(
+            f"{missing} {'node of the model is' if missing == 1 else 'nodes of the model are'} not in the graph: "
+            f"{format_ids(nodes[absent])}; the model keeps their vectors",
+            InputWarning,
         )
 
 

@@ -3,7 +3,8 @@
 In a bipartite graph the vector of one of them is multiplied by a matrix M first, which is fitted to the edges.
 
 Scores of all candidates are estimated by BLAS, whose last bits depend on the position of a vector in its block. Those
-that may be among the n largest are then computed in float64, each from two vectors alone.
+that may be among the n largest are then computed in float64; the power of a candidate's length, by which scores of a
+bipartite graph are divided, is rounded to the type of the vectors and may depend on its position.
 """
 
 from collections.abc import Iterator
