@@ -23,7 +23,10 @@ from distributed import Client, LocalCluster
 
 with (
     LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=":0", processes=False
+        n_workers=2,
+        threads_per_worker=1,
+        dashboard_address="127.0.0.1:0",
+        processes=False,
     ) as cluster,
     Client(cluster) as client,
 ):

@@ -11,6 +11,8 @@ from tests.processes import start_python, wait_until
 from boostne.factorization.dask.cluster import connect
 
 START_SECONDS = 300  # on a busy machine
+# The HTTP servers of schedulers and workers listen on all interfaces by default.
+LOOPBACK = ("--host", "127.0.0.1", "--no-dashboard", "--dashboard-address", "127.0.0.1:0")
 
 
 class ProcessCluster:
@@ -19,7 +21,7 @@ class ProcessCluster:
     def __init__(self, folder, n_workers):
         self._folder = Path(folder)
         self._file = self._folder / "scheduler.json"
-        options = ("--port", "0", "--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", self._file)
+        options = ("--port", "0", *LOOPBACK, "--scheduler-file", self._file)
         self.scheduler = self._start("scheduler", *options)
         self.workers = {}
         try:
@@ -34,8 +36,8 @@ class ProcessCluster:
         """Start a worker; returns its name."""
         name = f"w{len(list(self._folder.glob('w*.log')))}"
         self.workers[name] = self._start(
-            "worker", self.address, "--name", name, "--no-nanny", "--no-dashboard",
-            "--host", "127.0.0.1", "--nthreads", "1", *options, log=name, **environment
+            "worker", self.address, "--name", name, "--no-nanny",
+            *LOOPBACK, "--nthreads", "1", *options, log=name, **environment
         )  # fmt: skip
         return name
 
