@@ -7,6 +7,7 @@ from tests.test_kernels import ALL_KERNELS, MATRICES, NATIVE
 
 from boostne.kernels import get_kernels, sharded_csr
 from boostne.kernels.csr_graph import TransitionGraph
+from boostne.kernels.layout import tile_width
 from boostne.kernels.reference import ReferenceKernels
 from boostne.kernels.sharded_csr import ShardedCSR
 
@@ -35,6 +36,27 @@ def test_products_match_numpy(isa, name, width, dtype):
     dense = matrix.toarray().astype(np.float64)  # float32 entries are converted to float64, so both dtypes are exact
     np.testing.assert_allclose(kernels.product(R, V), dense @ V, atol=1e-12)
     np.testing.assert_allclose(kernels.gram_product(R, V), dense.T @ (dense @ V), atol=1e-11)
+
+
+@pytest.mark.parametrize("isa", ALL_KERNELS)
+@pytest.mark.usefixtures("many_shards")
+def test_averages_match_numpy(isa, dtype):
+    graph = weighted()
+    R = ShardedCSR.from_csr(graph.adjacency.astype(dtype))
+    rng = np.random.default_rng(0)
+    own, neighbors = rng.random((2, graph.n_nodes))
+    V = rng.normal(size=(graph.n_nodes, tile_width(np.float64)))
+    found = []
+    for threads in (1, 3):
+        averages = np.full_like(V, np.nan)
+        get_kernels(isa, threads).average(R, own, neighbors, V, averages)
+        found.append(averages)
+    dense = graph.adjacency.toarray().astype(dtype).astype(np.float64)
+    np.testing.assert_allclose(found[0], own[:, None] * V + neighbors[:, None] * (dense @ V), atol=1e-12)
+    np.testing.assert_array_equal(*found)
+    if isa in NATIVE:
+        with pytest.raises(ValueError, match="do not fit"):
+            get_kernels(isa).average(R, own, neighbors, V[:, 1:], averages)
 
 
 @pytest.mark.parametrize("isa", NATIVE)

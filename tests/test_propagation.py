@@ -49,7 +49,7 @@ def test_nodes_without_edges_keep_their_vectors():
     graph = graphs.with_isolated()
     embedding = embedding_of(graph)
     found = propagate(graph, embedding)
-    np.testing.assert_allclose(found.vectors[graph.isolated], embedding.vectors[graph.isolated], rtol=1e-15)
+    np.testing.assert_array_equal(found.vectors[graph.isolated], embedding.vectors[graph.isolated])
 
 
 def test_rows_are_matched_by_id():
@@ -103,6 +103,11 @@ class TestErrors:
             propagate(graph, embedding_of(graph), neighbor_weight=weight)
         with pytest.raises(ParameterError, match="propagation must be"):
             BoostNE(4, levels=2, propagation=weight).fit(graph)
+
+    @pytest.mark.parametrize("vectors", [np.zeros((34, 2)), (range(34), np.zeros((34, 2))), None])
+    def test_vectors_without_ids(self, vectors):
+        with pytest.raises(ParameterError, match=r"must be an Embedding, got \w+: pass Embedding\(nodes, vectors\)"):
+            propagate(graphs.karate(), vectors)
 
     def test_steps(self):
         with pytest.raises(ParameterError, match="steps"):

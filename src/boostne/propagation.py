@@ -11,8 +11,8 @@ from boostne.embedding import Embedding
 from boostne.errors import GraphError, ParameterError
 from boostne.graph import Graph
 from boostne.interop import as_graph
-from boostne.kernels import Kernels, get_kernels
-from boostne.kernels.layout import tile_width
+from boostne.kernels import get_kernels
+from boostne.kernels.layout import aligned_empty, tile_width
 from boostne.kernels.sharded_csr import ShardedCSR
 from boostne.node_ids import format_ids, lookup_ids
 from boostne.validation import check_integer, check_number
@@ -75,6 +75,11 @@ def propagate(
     >>> propagate(path, embedding, neighbor_weight=0.5)["b"].round(3)
     array([0.204, 0.204])
     """
+    if not isinstance(embedding, Embedding):
+        raise ParameterError(
+            f"the vectors to propagate must be an Embedding, got {type(embedding).__name__}: pass "
+            "Embedding(nodes, vectors), with the node id of each row"
+        )
     network = as_graph(graph)
     if network.directed:
         raise GraphError(
@@ -99,19 +104,32 @@ def check_weight(name: str, weight: Any) -> None:
 def propagate_in_place(
     graph: Graph, vectors: NDArray[Any], weight: float, steps: int, threads: int | None, rows: Any = slice(None)
 ) -> None:
-    """Propagate vectors, a few columns at a time; ``rows`` are those of the nodes, by default in the graph's order."""
+    """Propagate vectors, a few columns at a time; ``rows`` are those of the nodes, by default in the graph's order.
+
+    With ``F = (D + c I)^-1/2 E``, a step is ``F_i = (1 - w d_i / (d_i + c)) F_i + w / (d_i + c) (A F)_i``.
+    """
+    if weight == 0:
+        return
     graph, _ = graph.rescaled()
     kernels = get_kernels(threads=threads)
-    A = ShardedCSR.from_csr(graph.adjacency, copy=False)
-    loop = _loop_weight(graph)
-    root = 1 / np.sqrt(graph.degrees.astype(np.float64) + loop)[:, None]
+    A, degrees = ShardedCSR.from_csr(graph.adjacency, copy=False), graph.degrees.astype(np.float64)
+    neighbors = weight / (degrees + _loop_weight(graph))
+    own = 1 - neighbors * degrees
+    # Nodes without edges keep their bits.
+    root = np.where(degrees > 0, np.sqrt(neighbors), 1)[:, None]
     width = tile_width(np.float64)
+    block, averages = (aligned_empty((graph.n_nodes, width), np.dtype(np.float64)) for _ in range(2))
+    block[:] = 0  # columns beyond the last
     for first in range(0, vectors.shape[1], width):
         columns = slice(first, first + width)
-        block = vectors[rows, columns].astype(np.float64)
+        found = vectors[rows, columns]
+        used = slice(found.shape[1])
+        np.multiply(found, root, out=block[:, used])
         for _ in range(steps):
-            block = _step(A, block, root, loop, weight, kernels)
-        vectors[rows, columns] = block
+            kernels.average(A, own, neighbors, block, averages)
+            block, averages = averages, block
+        block /= root
+        vectors[rows, columns] = block[:, used]
 
 
 def propagate_directed(
@@ -182,13 +200,6 @@ def propagate_to_last(
                 sums = kernels.product(to_last, root_last * own)
                 own = _average(sums + from_others, own, root_last, loop, weight)
             last[:, columns] = own
-
-
-def _step(
-    A: ShardedCSR, block: NDArray[np.float64], root: NDArray[np.float64], loop: float, weight: float, kernels: Kernels
-) -> NDArray[np.float64]:
-    """Return ``(1 - w) E + w S E``, where ``root`` is the diagonal of ``(D + c I)^-1/2``."""
-    return _average(kernels.product(A, root * block), block, root, loop, weight)
 
 
 def _average(

@@ -186,5 +186,14 @@ class Kernels(ABC):
         """Return ``R V`` for a dense block V; a float32 R is converted to float64 entry by entry."""
 
     @abstractmethod
+    def average(
+        self, R: ShardedCSR, own: DoubleArray, neighbors: DoubleArray, V: DoubleArray, averages: DoubleArray
+    ) -> None:
+        """Set row i of ``averages`` to ``own[i] V_i + neighbors[i] (R V)_i``, for a square R.
+
+        V and ``averages`` have as many columns as a tile of float64.
+        """
+
+    @abstractmethod
     def gram_product(self, R: ShardedCSR, V: DoubleArray) -> DoubleArray:
         """Return ``R^T R V`` for a dense block V, summed shard by shard."""

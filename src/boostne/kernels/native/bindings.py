@@ -222,6 +222,15 @@ class NativeKernels(Kernels):
     def gram_product(self, R: ShardedCSR, V: DoubleArray) -> DoubleArray:
         return self._product(R, V, gram=True)
 
+    def average(
+        self, R: ShardedCSR, own: DoubleArray, neighbors: DoubleArray, V: DoubleArray, averages: DoubleArray
+    ) -> None:
+        shape = (R.n_rows, tile_width(V.dtype))
+        if V.shape != shape or averages.shape != shape or not len(own) == len(neighbors) == R.n_rows:
+            raise ValueError(f"blocks of shapes {V.shape} and {averages.shape} do not fit {R.n_rows} rows")
+        _, matrix = _residual("average", R)
+        self._call_typed("average", R.data.dtype, *matrix, own, neighbors, V, averages)
+
     def _product(self, R: ShardedCSR, V: DoubleArray, *, gram: bool) -> DoubleArray:
         missing = -V.shape[1] % tile_width(V.dtype)
         padded = np.pad(V, [(0, 0), (0, missing)]) if missing else V

@@ -45,6 +45,7 @@ TYPED = {  # exported with the suffixes f32 and f64, for arrays T of float32 and
     "step_rows": f"lll LITTTT i {WALK_OUTPUT}",
     "push_rows": "lll LITTT i dd ill ITLD",
     "product": f"{ROWS} ll DDDD",
+    "average": f"{ROWS} DDDD",
 }
 SIGNATURES = {
     "random_walks": "i ll LIDI dd uu I",
@@ -97,7 +98,7 @@ def _address(array: NDArray[Any] | None, dtype: np.dtype[Any]) -> int | None:
 def load_library(path: Path) -> ctypes.CDLL:
     """Load the library and declare the signatures of its functions."""
     library = ctypes.CDLL(str(path))
-    library.boostne_best_isa.argtypes = []
+    library.boostne_best_isa.argtypes, library.boostne_best_isa.restype = [], ctypes.c_int
     for name, types in SIGNATURES.items():
         function = NativeFunction(getattr(library, f"boostne_{name}"), types.replace(" ", ""))
         setattr(library, f"boostne_{name}", function)

@@ -31,16 +31,31 @@ void product(int isa, int threads, int64_t shards, const int64_t* cuts, const in
   });
 }
 
+template <class D>
+void average(int isa, int threads, int64_t shards, const int64_t* cuts, const int64_t* indptr, const int32_t* indices,
+             const D* data, const double* own, const double* neighbors, const double* V, double* averages) {
+  const AverageKernel<D> kernel = BOOSTNE_FOR_ISA(isa, average_kernel<D>());
+  parallel_for(shards, threads, [&](int64_t shard, int) {
+    kernel({indptr + cuts[shard] + shard, indices, data, cuts[shard], cuts[shard + 1], own, neighbors, V, averages});
+  });
+}
+
 }  // namespace
 }  // namespace boostne
 
-#define BOOSTNE_FOR_TYPE(D, SUFFIX)                                                                              \
-  BOOSTNE_API int boostne_product_##SUFFIX(                                                                      \
-      int isa, int threads, int64_t shards, const int64_t* cuts, const int64_t* indptr, const int32_t* indices,  \
-      const D* data, int64_t n_columns, int64_t width, const double* V, double* U, double* C, double* scratch) { \
-    return boostne::guarded([&] {                                                                                \
-      boostne::product(isa, threads, shards, cuts, indptr, indices, data, n_columns, width, V, U, C, scratch);   \
-    });                                                                                                          \
+#define BOOSTNE_FOR_TYPE(D, SUFFIX)                                                                                 \
+  BOOSTNE_API int boostne_average_##SUFFIX(                                                                         \
+      int isa, int threads, int64_t shards, const int64_t* cuts, const int64_t* indptr, const int32_t* indices,     \
+      const D* data, const double* own, const double* neighbors, const double* V, double* averages) {               \
+    return boostne::guarded(                                                                                        \
+        [&] { boostne::average(isa, threads, shards, cuts, indptr, indices, data, own, neighbors, V, averages); }); \
+  }                                                                                                                 \
+  BOOSTNE_API int boostne_product_##SUFFIX(                                                                         \
+      int isa, int threads, int64_t shards, const int64_t* cuts, const int64_t* indptr, const int32_t* indices,     \
+      const D* data, int64_t n_columns, int64_t width, const double* V, double* U, double* C, double* scratch) {    \
+    return boostne::guarded([&] {                                                                                   \
+      boostne::product(isa, threads, shards, cuts, indptr, indices, data, n_columns, width, V, U, C, scratch);      \
+    });                                                                                                             \
   }
 
 BOOSTNE_FOR_TYPE(float, f32)

@@ -21,8 +21,22 @@ template <class D> struct ProductRows {  // one shard of R
   double* C;        // += R^T U over this shard, tiled; nullptr: not computed
 };
 
+// Averages: row i of the output is own[i] V_i + neighbors[i] (R V)_i, for a V with kTile<double> columns.
+template <class D> struct AverageRows {  // one shard of R, which is square
+  const int64_t* indptr;
+  const int32_t* indices;
+  const D* data;
+  int64_t first, last;
+  const double* own;
+  const double* neighbors;
+  const double* V;
+  double* averages;
+};
+
 template <class D> using ProductKernel = void (*)(const ProductRows<D>&);
+template <class D> using AverageKernel = void (*)(const AverageRows<D>&);
 
 BOOSTNE_DECLARE_FOR_EACH_ISA(template <class D> ProductKernel<D> product_kernel())
+BOOSTNE_DECLARE_FOR_EACH_ISA(template <class D> AverageKernel<D> average_kernel())
 
 }  // namespace boostne

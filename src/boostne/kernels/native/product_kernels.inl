@@ -37,8 +37,27 @@ template <class D> void product_rows(const ProductRows<D>& s) {
   }
 }
 
+template <class D> void average_rows(const AverageRows<D>& s) {
+  using Vec = typename Lanes<double, kWide<double>>::type;
+  constexpr int64_t Tile = kTile<double>;
+  constexpr int L = kWide<double>;
+  constexpr int K = Tile / L;
+  constexpr int64_t Ahead = 4;  // rows whose neighbors are requested before they are needed
+  for (int64_t i = s.first; i < s.last; ++i) {
+    const int64_t* indptr = s.indptr + (i - s.first);
+    if (i + Ahead < s.last)
+      for (int64_t q = indptr[Ahead]; q < indptr[Ahead + 1]; ++q) __builtin_prefetch(s.V + s.indices[q] * Tile);
+    double* out = s.averages + i * Tile;
+    gather<double, L, K>(s.indices + indptr[0], s.data + indptr[0], indptr[1] - indptr[0], s.V, out);
+    for (int k = 0; k < K; ++k)
+      store(out + k * L, s.own[i] * load<Vec>(s.V + i * Tile + k * L) + s.neighbors[i] * load<Vec>(out + k * L));
+  }
+}
+
 }  // namespace
 
+template <> AverageKernel<float> average_kernel<float>() { return average_rows<float>; }
+template <> AverageKernel<double> average_kernel<double>() { return average_rows<double>; }
 template <> ProductKernel<float> product_kernel<float>() { return product_rows<float>; }
 template <> ProductKernel<double> product_kernel<double>() { return product_rows<double>; }
 

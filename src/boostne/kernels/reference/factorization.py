@@ -113,6 +113,11 @@ def product(R: ShardedCSR, V: DoubleArray) -> DoubleArray:
     return np.vstack([R.shard(s) @ V for s in range(R.n_shards)])
 
 
+def average(R: ShardedCSR, own: DoubleArray, neighbors: DoubleArray, V: DoubleArray, averages: DoubleArray) -> None:
+    """Compute ``own V + neighbors (R V)``, where both factors are the diagonals of matrices."""
+    averages[:] = own[:, None] * V + neighbors[:, None] * product(R, V)
+
+
 def gram_product(R: ShardedCSR, V: DoubleArray) -> DoubleArray:
     """Compute ``R^T R V``."""
     result = np.zeros_like(V)

@@ -18,6 +18,7 @@ class ReferenceKernels(Kernels):
     deflate = staticmethod(factorization.deflate)
     product = staticmethod(factorization.product)
     gram_product = staticmethod(factorization.gram_product)
+    average = staticmethod(factorization.average)
     walk_columns = staticmethod(connectivity.walk_columns)
     step_rows = staticmethod(connectivity.step_rows)
     push_rows = staticmethod(connectivity.push_rows)
