@@ -140,7 +140,7 @@ def test_the_default_budget_suffices_for_the_default_space():
 
 @pytest.mark.parametrize("budget", [1, 1.9, 0])
 def test_a_budget_too_small_for_one_fit(data, budget):
-    with pytest.raises(ParameterError, match=f"budget must be at least 2 full fits, .* got {budget}"):
+    with pytest.raises(ParameterError, match=f"budget={budget} is less than 2 full fits"):
         tune(data.graph, data.labels, budget=budget)
 
 
@@ -629,7 +629,7 @@ def test_options_of_both_files(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        ("tune karate -o a.npz --budget 1", 1, "budget must be at least 2 full fits"),
+        ("tune karate -o a.npz --budget 1", 1, "--budget 1 is less than 2 full fits"),
         ("tune karate karate -o a.npz --folds 1", 1, "folds must be an integer of at least 2"),
         ("tune karate karate -o a.npz --trials a.npz", 1, "a.npz would overwrite a.npz"),
         ("tune karate missing -o a.npz", 1, "there is no file or data set 'missing'"),

@@ -59,9 +59,7 @@ def plan_rungs(n_candidates: int, n_negatives: int, budget: float) -> list[Rung]
     """
     least = COSTS[-1] + FINAL_FIT
     if budget < least:
-        raise ParameterError(
-            f"budget must be at least {least:g} full fits, one to score and one for the winner; got {budget:g}"
-        )
+        raise ParameterError(f"budget={budget:g} is less than {least:g} full fits, one to score and one for the winner")
     plans = [_rungs(n_candidates, m) for m in range(n_negatives, 0, -1)]
     plans += [_rungs(n, 1) for n in range(n_candidates - 1, 0, -1)]
     return next(rungs for rungs in plans if total_cost(rungs) <= budget)
