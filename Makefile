@@ -107,7 +107,8 @@ fuzz: $(TEST_SETUP)
 
 # Takes hours. Finished parts are cached in the user's cache folder, so an interrupted run can be resumed.
 results: $(SETUP)
-	$(BIN)/boostne reproduce --output results
+	$(BIN)/boostne reproduce --parts paper --output results
+	$(BIN)/boostne reproduce --parts tuned --output results/tuned
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage*

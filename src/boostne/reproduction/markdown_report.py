@@ -201,6 +201,7 @@ def _shortfalls(shortfalls: list[CsvRow]) -> str:
     if not shortfalls:
         return title + "No score of the better setting is below the paper's by more than its standard error."
     return (
-        title + "Scores of the better setting that are below the paper's by more than their standard error; "
-        "docs/method.md discusses them.\n\n" + _table(*shortfall_table(shortfalls))
+        title
+        + "Scores of the better setting that are below the paper's by more than their standard error.\n\n"
+        + _table(*shortfall_table(shortfalls))
     )
