@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
-from benchmarks.cluster import INNER_SWEEPS, WIDTH, cluster_options, source_of
+from benchmarks.cluster import INNER_SWEEPS, WIDTH, cluster_options, count_sent_bytes, source_of
 from benchmarks.common import load_graph
 from boostne import Graph, read_graph
 from boostne.factorization import random_start
@@ -26,7 +26,7 @@ from boostne.kernels.layout import padded_factor
 from boostne.kernels.tree_reduction import tree_sum
 from boostne.matrices import MatrixSource
 
-COST_NODES, GROWTH_NODES = 150_000, 1_000_000
+SMALL_NODES, COST_NODES, GROWTH_NODES = 10_000, 150_000, 1_000_000
 PER_ROW = (20, 60)
 REPEATS = 3
 # Rows of a fetched slice of V (a message, and one of no size), and how often it is fetched.
@@ -54,6 +54,10 @@ class Costs:
         Elapsed seconds of a call.
     background : float
         Of a worker process that does nothing, per elapsed second: Dask samples its threads and sends reports.
+    start : float
+        Of a worker process, to load what it needs for its first row.
+    receive_edge : float
+        To receive an edge of a graph that the client has, and to prepare it for push.
     read_edge : float
         To read an edge from a Parquet file and assemble the adjacency.
     push_growth, pass_growth : float
@@ -71,6 +75,8 @@ class Costs:
     message_call: float
     latency: float
     background: float
+    start: float
+    receive_edge: float
     read_edge: float
     push_growth: float
     pass_growth: float
@@ -112,6 +118,7 @@ def measured_costs() -> Costs:
     expected = pass_entry * beyond.entries + pass_row * beyond.rows + pass_column * beyond.columns * beyond.shards
     doublings = float(np.log2(GROWTH_NODES / COST_NODES))
     message_byte, message_call, latency, background = measured_messages()
+    start, receive_edge = measured_start(graph)
     return Costs(
         push_row=push_row,
         push_entry=push_entry,
@@ -124,6 +131,8 @@ def measured_costs() -> Costs:
         message_call=message_call,
         latency=latency,
         background=background,
+        start=start,
+        receive_edge=receive_edge,
         read_edge=measured_reading(graph),
         push_growth=max(beyond.build / part.build * part.rows / beyond.rows - 1, 0.0) / doublings,
         pass_growth=max(beyond.sweep / expected - 1, 0.0) / doublings,
@@ -194,6 +203,24 @@ def measured_reading(graph: Graph) -> float:
         path = Path(folder) / "edges.parquet"
         parquet.write_table(table, path)
         return cpu_seconds(lambda: source_of(read_graph(path), PER_ROW[-1])) / len(table)
+
+
+def measured_start(graph: Graph) -> tuple[float, float]:
+    """Return the CPU seconds of a worker until it has its first row: of a small graph, and more per edge."""
+    from distributed import Client, wait
+
+    spent = []
+    with Client(**cluster_options(2)) as client:
+        client.wait_for_workers(2)
+        client.run(count_sent_bytes)  # as before the runs that are compared with the model
+        for one in (load_graph(SMALL_NODES), graph):
+            before = client.run(time.process_time)
+            source = client.scatter(source_of(one, PER_ROW[-1]), broadcast=True, hash=False)
+            wait([client.submit(draft_rows, source, range(1), 1, workers=[at], pure=False) for at in before])
+            after = client.run(time.process_time)
+            spent.append(sum(after[at] - before[at] for at in before) / len(before))
+    small, full = spent
+    return small, max(full, 0.0) / graph.n_edges
 
 
 class Peer:

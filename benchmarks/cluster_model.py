@@ -170,7 +170,7 @@ def seconds(costs: Costs, case: Case) -> dict[str, float]:
     deflate = LEVELS * costs.deflate_entry * case.entries / case.workers / case.threads
     return {
         "read": max(costs.read_edge * case.edges, EDGE_BYTES * case.edges / case.bandwidth),
-        "build X": build_cpu(costs, case) / case.threads,
+        "build X": costs.start + build_cpu(costs, case) / case.threads,
         "sweep": passes * cpu["sweep"] / case.threads + deflate,
         "update V": passes * cpu["update"] / case.threads,
         # Before each deflation V is gathered once more: half of a pass.
@@ -206,19 +206,24 @@ def check(costs: Costs, graph: Graph, workers: int) -> dict[str, Any]:
     """Run passes on worker processes of this machine; returns measurements, and predictions divided by them.
 
     The processes share the cores: CPU seconds of all of them, divided by as many cores as they can use, are the time
-    that the machine needs. Elapsed time is reported as well, but other load on the machine is in it; so is, for each
-    second of it, the background of every process.
+    that the machine needs. Of each elapsed second, every process spends ``costs.background`` on other things, which is
+    subtracted from the measured CPU time. Elapsed time is reported as well, but other load on the machine is in it.
     """
     case = Case(graph.n_nodes, graph.n_edges, workers, threads=1, per_row=CHECKED_PER_ROW)
     found = passes_on_cluster(source_of(graph, CHECKED_PER_ROW), workers)
     case = replace(case, per_row=round(found["nnz"] / case.nodes))
     cores = min(workers, available_threads())
     times = {
-        "build": (workers * build_cpu(costs, case), found["load_cpu"], found["load_seconds"]),
+        "build": (
+            workers * (costs.start + costs.receive_edge * case.edges + build_cpu(costs, case)),
+            found["load_cpu"],
+            found["load_seconds"],
+        ),
         "pass": (workers * sum(pass_cpu(costs, case).values()), found["cpu"], found["seconds"]),
     }
     row: dict[str, Any] = {"workers": workers}
-    for name, (cpu, measured, elapsed) in times.items():
+    for name, (cpu, spent, elapsed) in times.items():
+        measured = spent - costs.background * elapsed * workers
         row |= {f"{name}_cpu_s": measured / cores, f"{name}_ratio": cpu / measured, f"{name}_elapsed_s": elapsed}
     peak = max(found["load_peak"], found["pass_peak"])
     row |= {
