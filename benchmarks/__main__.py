@@ -37,6 +37,7 @@ ON_DEMAND = (
     "cleora",
     "living_graphs_scale",
     "cluster",
+    "cluster_fits",
     "cluster_kills",
     "cluster_model",
     "client_memory",

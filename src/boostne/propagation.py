@@ -49,7 +49,8 @@ def propagate(
     neighbor_weight : float, default=0.6
         w, from 0, which changes nothing, to 1.
     steps : int, default=1
-        Number of steps. One is usually best; two if the vectors come from a pruned matrix, as on large graphs.
+        Number of steps. One is usually best; several, as four with a weight of 0.9, if the vectors come from a pruned
+        matrix, as those of large graphs do.
     threads : int, optional
         Number of threads; all cores by default. The result has the same bits for any number.
 
