@@ -1,6 +1,9 @@
 """Computations of the benchmarks other than timing."""
 
-from benchmarks import baselines
+from benchmarks import baselines, propagation
+
+from boostne import Graph, as_labels
+from boostne.datasets import Dataset
 
 HEADER = "dataset,method,setting,metric,train_percent,mean,std,se,paper,difference"
 SCORES = """
@@ -37,3 +40,10 @@ def test_baselines_without_scores_names_the_command_that_writes_them(tmp_path, m
     monkeypatch.setattr(baselines, "SCORES", tmp_path / "scores.csv")
     baselines.run()
     assert "boostne reproduce" in capsys.readouterr().out
+
+
+def test_the_oracle_of_propagation_takes_the_most_frequent_label_among_the_neighbors():
+    # Node 3 has neighbors of both labels, and node 4 one of the other label only.
+    graph = Graph.from_edges([0, 0, 1, 3, 3], [1, 2, 2, 2, 4])
+    labels = as_labels({0: "a", 1: "a", 2: "a", 3: "a", 4: "b"})
+    assert propagation.neighbor_vote(Dataset(graph, labels, "five nodes")) == (3 + 0.5) / 5
