@@ -23,7 +23,7 @@ from boostne.matrices.deepwalk.push import PushSource
 
 # Data set or number of nodes to generate, and entries per row of the pruned X; 0 is the exact X.
 CASES = ((300_000, 200), ("blogcatalog", 0), (1_000_000, 60))
-EPSILON_SHARE = 0.02  # ε times the entries per row, as by default if the mean degree is 10
+EPSILON_SHARE = 0.02  # ε times the entries per row
 WORKERS = (2, 4, 8)
 MEMORY_LIMIT = "3GB"  # per worker
 WIDTH = 16  # d_s of the default settings

@@ -1,4 +1,4 @@
-"""Time against accuracy on large graphs: entries per row of the pruned X, start of the levels, and propagation.
+"""Time against accuracy on large graphs: entries per row of the pruned X, its ε, start of the levels, and propagation.
 
 Generated graphs of several kinds, because what suffices for clear communities does not for others. One fit serves all
 propagations; CPU seconds are those of the fit without propagation, so that they hardly depend on other processes.
@@ -14,6 +14,7 @@ from benchmarks.scale import accuracy
 from boostne import BoostNE, DeepWalkMatrix, Embedding, planted_partition
 from boostne.datasets import Dataset
 from boostne.factorization import boosting
+from boostne.matrices.deepwalk.plan import EPSILON_SHARE
 from boostne.models.boostne import VECTOR_LENGTH
 from boostne.propagation import propagate_in_place
 from boostne.vector_lengths import rescale_in_place
@@ -28,6 +29,7 @@ GRAPHS = (
     (PLANTED, 200_000),
 )
 PER_ROW = (60, 100, 200)
+EPSILON_SHARES = (0.2, 0.4)  # besides the default; ε times the entries per row and the mean degree
 PROPAGATIONS = ((0.8, 2), (0.9, 4))  # weight of the neighbors, steps
 SEED = 100
 PLOT = Path(__file__).parents[1] / "docs" / "frontier.png"
@@ -42,17 +44,20 @@ def run() -> None:
             rows.append({"graph": kind, "nodes": n_nodes, **measured(data, per_row, start="communities")})
             show("so far", rows[-1:])
         rows.append({"graph": kind, "nodes": n_nodes, **measured(data, PER_ROW[0], start="random")})
-        show("so far", rows[-1:])
+        for share in EPSILON_SHARES:
+            found = measured(data, PER_ROW[-1], start="communities", share=share)
+            rows.append({"graph": kind, "nodes": n_nodes, **found})
+        show("so far", rows[-len(EPSILON_SHARES) - 1 :])
         save("frontier", rows)
     show("Entries per row and start against CPU time and accuracy", rows)
     plot(rows)
 
 
-def measured(data: Dataset, per_row: int, start: str) -> dict[str, Any]:
+def measured(data: Dataset, per_row: int, start: str, share: float = EPSILON_SHARE) -> dict[str, Any]:
     """Fit with some entries per row; return passes, CPU seconds, and the accuracy of each propagation."""
-    model = BoostNE(
-        connectivity=DeepWalkMatrix(approximation="push", max_per_row=per_row), propagation=0, vector_length=0
-    )
+    epsilon = share * data.graph.n_nodes / (per_row * data.graph.adjacency.nnz)
+    matrix = DeepWalkMatrix(approximation="push", epsilon=epsilon, max_per_row=per_row)
+    model = BoostNE(connectivity=matrix, propagation=0, vector_length=0)
     usual = boosting.COMMUNITIES_PER_COMPONENT
     if start == "random":
         boosting.COMMUNITIES_PER_COMPONENT = data.graph.n_nodes  # never enough
@@ -63,6 +68,7 @@ def measured(data: Dataset, per_row: int, start: str) -> dict[str, Any]:
     residual = model.residual_norms_[-1] / model.residual_norms_[0]
     row = {
         "per_row": per_row,
+        "epsilon_share": share,
         "start": start,
         "cpu_s": seconds,
         "passes": int(model.n_iter_.sum()),
@@ -97,7 +103,8 @@ def plot(rows: list[dict[str, Any]]) -> None:
 
     figure, axes = plt.subplots(2, 3, figsize=(12, 6.4), layout="constrained")
     for axis, (kind, n_nodes) in zip(axes.flat, GRAPHS, strict=True):
-        own = [row for row in rows if (row["graph"], row["nodes"]) == (kind, n_nodes)]
+        usual = [row for row in rows if row["epsilon_share"] == EPSILON_SHARE]
+        own = [row for row in usual if (row["graph"], row["nodes"]) == (kind, n_nodes)]
         for weight, steps in PROPAGATIONS:
             name = f"accuracy, {weight} x {steps}"
             points = [(row["cpu_s"], row[name]) for row in own if row["start"] == "communities"]
