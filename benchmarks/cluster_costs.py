@@ -1,13 +1,16 @@
 """Costs of the parts of a fit on a cluster, in CPU seconds of one thread, for :mod:`benchmarks.cluster_model`.
 
-CPU time depends less on other load than elapsed time. Push and passes are measured on two sizes
-of graphs, since larger ones fit worse into caches; this growth is extrapolated by the logarithm of the number of nodes.
+CPU time depends less on other load than elapsed time, but cores share caches and memory: what all threads of a worker
+do at the same time is measured in one process per core at the same time. Push and passes are measured on two sizes of
+graphs, since larger ones fit worse into caches; this growth is extrapolated by the logarithm of the number of nodes.
 """
 
+import multiprocessing
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +23,7 @@ from boostne import Graph, read_graph
 from boostne.factorization import random_start
 from boostne.factorization.context_factor import ContextFactor
 from boostne.factorization.dask.worker_block import draft_rows
-from boostne.kernels import Kernels, get_kernels
+from boostne.kernels import Kernels, available_threads, get_kernels
 from boostne.kernels.column_blocked_csr import Residual, as_residual
 from boostne.kernels.layout import padded_factor
 from boostne.kernels.tree_reduction import tree_sum
@@ -103,15 +106,28 @@ class MeasuredRows:
     deflate: float
 
 
+@dataclass(frozen=True)
+class CoreCosts:
+    """What one of several processes measured while the others did the same.
+
+    Attributes
+    ----------
+    rows : list of MeasuredRows
+        All rows of X for each number of entries per row, then an eighth of them, then as many of a larger graph.
+    update : float
+        CPU seconds to update a row of V.
+    """
+
+    rows: list[MeasuredRows]
+    update: float
+
+
 def measured_costs() -> Costs:
     """Measure all costs."""
+    cores = on_all_cores(core_costs)
+    *found, beyond = mean_rows(cores)
+    full, part = found[:-1], found[-1]
     graph = load_graph(COST_NODES)
-    n = graph.n_nodes
-    full = [measured_rows(graph, range(n), per_row) for per_row in PER_ROW]
-    part = measured_rows(graph, range(n // 8), PER_ROW[-1])
-    large = load_graph(GROWTH_NODES)
-    beyond = measured_rows(large, range(n // 8), PER_ROW[-1])
-    found = [*full, part]
     push_row, push_entry = fitted([(m.rows, m.entries) for m in found], [m.build for m in found])
     sizes = [(m.entries, m.rows, m.columns * m.shards) for m in found]
     pass_entry, pass_row, pass_column = fitted(sizes, [m.sweep for m in found])
@@ -126,7 +142,7 @@ def measured_costs() -> Costs:
         pass_row=pass_row,
         pass_column=pass_column,
         deflate_entry=full[-1].deflate / full[-1].entries,
-        update_row=measured_update(n),
+        update_row=float(np.mean([core.update for core in cores])),
         message_byte=message_byte,
         message_call=message_call,
         latency=latency,
@@ -137,6 +153,30 @@ def measured_costs() -> Costs:
         push_growth=max(beyond.build / part.build * part.rows / beyond.rows - 1, 0.0) / doublings,
         pass_growth=max(beyond.sweep / expected - 1, 0.0) / doublings,
     )
+
+
+def on_all_cores(measure: Callable[[], CoreCosts]) -> list[CoreCosts]:
+    """Measure in one process per core at the same time."""
+    cores = available_threads()
+    with ProcessPoolExecutor(cores, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return [future.result() for future in [pool.submit(measure) for _ in range(cores)]]
+
+
+def core_costs() -> CoreCosts:
+    """Measure the costs of rows of X and of V, in a process that uses one core."""
+    graph, large = load_graph(COST_NODES), load_graph(GROWTH_NODES)
+    n = graph.n_nodes
+    cases = [(graph, n, per_row) for per_row in PER_ROW] + [(one, n // 8, PER_ROW[-1]) for one in (graph, large)]
+    return CoreCosts([measured_rows(one, range(count), per_row) for one, count, per_row in cases], measured_update(n))
+
+
+def mean_rows(cores: list[CoreCosts]) -> list[MeasuredRows]:
+    """Return the means of what the processes measured; all of them built the same rows."""
+    means = []
+    for same in zip(*(core.rows for core in cores), strict=True):
+        timings = {name: float(np.mean([getattr(m, name) for m in same])) for name in ("build", "sweep", "deflate")}
+        means.append(replace(same[0], **timings))
+    return means
 
 
 def fitted(sizes: list[tuple[int, ...]], seconds: list[float]) -> list[float]:
