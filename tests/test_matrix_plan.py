@@ -70,7 +70,7 @@ class TestForm:
     def test_epsilon_of_large_graphs_follows_from_the_entries_per_row(self, graph, monkeypatch):
         monkeypatch.setattr("boostne.matrices.deepwalk.plan.LARGE", 5999)
         model = small(approximation="push", max_per_row=40).fit(graph)
-        assert model.epsilon_ == pytest.approx(0.2 / (40 * 2 * graph.n_edges / 6000))
+        assert model.epsilon_ == pytest.approx(0.8 / (40 * 2 * graph.n_edges / 6000))
         whole = small(approximation="push", max_per_row=40, epsilon=0).fit(graph)
         assert model.dropped_mass_.mean() > whole.dropped_mass_.mean()
 

@@ -12,7 +12,6 @@ from boostne.cli.node_arguments import find_node
 from boostne.cli.options import at_least
 from boostne.cli.outputs import check_output
 from boostne.cli.session import session_of
-from boostne.io.spreadsheets import escape_formula
 from boostne.progress import Progress
 
 
@@ -90,6 +89,8 @@ _COLUMNS = ("node", "recommended", "score")
 
 
 def _cell(value: Any) -> Any:
+    from boostne.io.spreadsheets import escape_formula
+
     return escape_formula(value) if isinstance(value, str) else value
 
 

@@ -172,8 +172,8 @@ class PartsEmbedder(FactorizationEmbedder):
         kept, parts = Path(checkpoint.folder).resolve(), Path(folder).resolve()
         if kept.is_relative_to(parts) or parts.is_relative_to(kept):
             raise ParameterError(
-                f"the checkpoint {checkpoint.folder} and the folder of the parts {folder} must not be inside of one "
-                "another; give another folder"
+                f"the checkpoint {checkpoint.folder} and the folder of the parts {folder} must not contain one "
+                "another: choose separate folders"
             )
         checkpoint.check(self._parts_fingerprint(seed))
 
