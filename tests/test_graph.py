@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from boostne.edges import as_weights
 from boostne.errors import GraphError, InputWarning, ParameterError
 from boostne.graph import Graph
 from boostne.node_ids import as_ids, encode_ids, encode_text_ids, lookup_ids, parse_ids
@@ -166,6 +167,19 @@ class TestFromEdges:
     def test_positions_out_of_range_raise(self, position):
         with pytest.raises(GraphError, match=f"target must contain positions in the 2 nodes, got {position}"):
             Graph.from_indices(["a", "b"], np.array([0, 1]), np.array([1, position]))
+
+    def test_positions_beyond_64_bits_raise(self):
+        with pytest.raises(GraphError, match="source must contain positions of nodes, got 9223372036854775815"):
+            Graph.from_indices(["a", "b"], np.array([2**63 + 7], dtype=np.uint64), np.array([1]))
+
+    @pytest.mark.parametrize("ends", [np.array([[0, 1]]), np.array(0)])
+    def test_positions_of_another_shape_raise(self, ends):
+        with pytest.raises(GraphError, match=r"source must be one-dimensional, got an array of shape \("):
+            Graph.from_indices(["a", "b"], ends, np.array([1]))
+
+    def test_integer_weights_are_not_copied(self):
+        weights = np.array([1, 2])
+        assert np.shares_memory(as_weights(weights), weights)
 
     def test_a_sum_of_weights_that_overflows_raises(self):
         weights = np.full(2, np.finfo(np.float32).max)

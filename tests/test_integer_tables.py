@@ -11,20 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from boostne import array_chunks, integer_ids
+from boostne import array_chunks
 from boostne.adjacency_builder import permuted_csr, without_diagonal
 from boostne.errors import BoostneError, FileFormatError, GraphError, InputWarning
 from boostne.graph import Graph
 from boostne.integer_ids import encode_integers
-from boostne.io import edge_tables, integer_tables, read_graph
+from boostne.io import edge_tables, read_graph
 
 ID_TYPES = [np.int8, np.int32, np.int64, np.uint32, np.uint64]
 WEIGHT_TYPES = [None, np.float64, np.float32, np.int64, np.uint8]
 
 
 def set_chunk(monkeypatch, size):
-    for module in (array_chunks, integer_ids, integer_tables):
-        monkeypatch.setattr(module, "CHUNK", size)
+    monkeypatch.setattr(array_chunks, "CHUNK", size)
 
 
 def random_table(seed, ids, weights, n_edges=200, offset=0):
@@ -190,7 +189,9 @@ class TestChunks:
     @given(st.lists(st.integers(0, 9), max_size=12), st.integers(1, 8))
     def test_rows_are_divided(self, counts, entries):
         indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int32)]).astype(np.int32)
-        spans = list(array_chunks.row_chunks(indptr, entries))
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            set_chunk(monkeypatch, entries)
+            spans = list(array_chunks.row_slices(indptr))
         assert [row for span in spans for row in range(span.start, span.stop)] == list(range(len(counts)))
         for span in spans:
             assert indptr[span.stop] - indptr[span.start] <= entries or span.stop == span.start + 1

@@ -348,12 +348,14 @@ class TestTables:
     def test_parquet_files_in_folders_below_are_refused(self, tmp_path):
         table = pa.table({"src": ["a"], "dst": ["b"]})
         folder = tmp_path / "edges"
-        for name in ("year=2025", "_delta_log", ".cache"):
+        for name in ("year=2025", "_delta_log", ".cache", "old/_temporary"):
             (folder / name).mkdir(parents=True)
             pq.write_table(table, folder / name / "part-0.parquet")
+        (folder / "old" / "empty.parquet").mkdir()
+        (folder / "old" / ".part-1.parquet").touch()
         pq.write_table(table, folder / "part-0.parquet")
         with pytest.raises(
-            FileFormatError, match=r"edges: year=2025.part-0.parquet is in a folder below; give a folder"
+            FileFormatError, match=r"edges: year=2025.part-0.parquet is in a subfolder, and partitioned tables are not"
         ):
             read_graph(folder)
         (folder / "year=2025" / "part-0.parquet").unlink()

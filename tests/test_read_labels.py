@@ -147,3 +147,10 @@ def test_round_trip_through_text(tmp_path, mapping, one_line):
     assert as_dict(read_labels(path, multilabel=True)) == {
         node: tuple(sorted(labels)) for node, labels in mapping.items()
     }
+
+
+def test_folders_are_not_searched_for_parquet_files(tmp_path):
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "x.parquet").touch()
+    with pytest.raises((IsADirectoryError, PermissionError)):  # the latter on Windows
+        read_labels(tmp_path)

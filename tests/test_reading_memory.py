@@ -87,6 +87,22 @@ def test_integer_ids_are_refused_before_they_are_encoded(folder):
         columns.encode(ReadingBudget(folder / "g.txt", resident_memory() + 2_000_000))
 
 
+@pytest.mark.parametrize("check", ["check_edges", "check_lines", "check_block", "check_lists"])
+def test_matrices_with_64_bit_indices_take_more_memory(check, monkeypatch):
+    needed = []
+    monkeypatch.setattr(ReadingBudget, "check", lambda _, size, __: needed.append(size))
+    monkeypatch.setattr(ReadingBudget, "check_so_far", lambda _, size, __: needed.append(size))
+    rest = {
+        "check_edges": {"n_nodes": 0, "weighted": False},
+        "check_lines": {"n_bytes": 0},
+        "check_block": {"block": b"", "weighted": False},
+        "check_lists": {"block": b"", "weighted": False},
+    }
+    for n_edges in (2**30 - 1, 2**30):
+        getattr(ReadingBudget("g.txt"), check)(n_edges, **rest[check])
+    assert needed[1] - needed[0] > 16 * 2**30
+
+
 @pytest.mark.parametrize("name", [*GRAPHS, "labels.txt", "labels.cmty"])
 def test_a_limit_refuses_large_files(folder, name):
     path = folder / name

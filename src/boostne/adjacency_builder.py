@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boostne.array_chunks import chunks, row_chunks
+from boostne.array_chunks import row_slices, slices
 from boostne.edges import as_float, index_dtype, merge_edges
 from boostne.integer_ids import Integers, first_of_runs
 
@@ -69,7 +69,7 @@ def _entries(
     u: Integers, v: Integers, weights: NDArray[Any] | None, *, mirrored: bool
 ) -> Iterator[tuple[Integers, Integers, NDArray[Any] | None]]:
     """Yield rows, columns and weights of entries; those off the diagonal also mirrored."""
-    for span in chunks(len(u)):
+    for span in slices(len(u)):
         rows, columns, values = u[span], v[span], None if weights is None else weights[span]
         if mirrored:
             off = rows != columns
@@ -109,12 +109,12 @@ def _merge_rows(
     """
     n, end = len(indptr) - 1, 0
     bits = max(n - 1, 1).bit_length()
-    for rows in row_chunks(indptr):
+    for rows in row_slices(indptr):
         first, last = int(indptr[rows.start]), int(indptr[rows.stop])
         numbers = np.arange(rows.stop - rows.start) << bits
         keys = indices[first:last]
         if len(numbers) > 1:  # the row of a hub is long
-            keys = np.repeat(numbers, np.diff(indptr[rows.start : rows.stop], append=last))
+            keys = np.repeat(numbers, np.diff(indptr[rows.start : rows.stop + 1]))
             keys += indices[first:last]
         weights = None if data is None or listed else data[first:last]
         keys, merged = merge_edges(keys, weights, add=add)
@@ -142,7 +142,7 @@ def permuted_csr(A: sparse.csr_array, order: NDArray[np.int64], *, equal_values:
     indices = np.empty_like(A.indices)
     data = A.data if equal_values else np.empty_like(A.data)
     bits = max(n - 1, 1).bit_length()
-    for rows in row_chunks(indptr):
+    for rows in row_slices(indptr):
         slots = np.repeat(A.indptr[order[rows]] - indptr[rows].astype(np.int64), counts[rows])
         span = slice(begin, begin + len(slots))
         slots += np.arange(span.start, span.stop)
@@ -162,7 +162,7 @@ def permuted_csr(A: sparse.csr_array, order: NDArray[np.int64], *, equal_values:
 def without_diagonal(A: sparse.csr_array, *, equal_values: bool) -> sparse.csr_array:
     """Return a canonical matrix without its diagonal; values that are all equal are shared with A."""
     off = np.empty(A.nnz, dtype=bool)
-    for rows in row_chunks(A.indptr):
+    for rows in row_slices(A.indptr):
         span = slice(int(A.indptr[rows.start]), int(A.indptr[rows.stop]))
         counts = np.diff(A.indptr[rows.start : rows.stop + 1])
         off[span] = A.indices[span] != np.repeat(np.arange(rows.start, rows.stop), counts)

@@ -16,34 +16,32 @@ class Digest(Protocol):
         """Hash more bytes."""
 
 
-def chunks(length: int, size: int | None = None) -> Iterator[slice]:
+def slices(length: int) -> Iterator[slice]:
     """Yield the slices that divide an array of the given length.
 
     Examples
     --------
-    >>> list(chunks(5, 3))
-    [slice(0, 3, None), slice(3, 5, None)]
+    >>> list(slices(300_000))
+    [slice(0, 262144, None), slice(262144, 300000, None)]
     """
-    size = size or CHUNK
-    for start in range(0, length, size):
-        yield slice(start, min(start + size, length))
+    for start in range(0, length, CHUNK):
+        yield slice(start, min(start + CHUNK, length))
 
 
-def row_chunks(indptr: NDArray[Any], entries: int | None = None) -> Iterator[slice]:
-    """Yield the slices that divide the rows of a CSR matrix, each with at most that many entries, or with one row.
+def row_slices(indptr: NDArray[Any]) -> Iterator[slice]:
+    """Yield the slices that divide the rows of a CSR matrix, each with at most as many entries as a chunk, or one row.
 
     Examples
     --------
-    >>> list(row_chunks(np.array([0, 2, 3, 9, 9]), 4))
+    >>> list(row_slices(np.array([0, 200_000, 260_000, 900_000, 900_000])))
     [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
     """
     start, n = 0, len(indptr) - 1
-    entries = entries or CHUNK
     while start < n:
         # Of the same type: NumPy would convert all pointers.
-        end = np.array(min(int(indptr[start]) + entries, int(indptr[n])), dtype=indptr.dtype)
+        end = np.array(min(int(indptr[start]) + CHUNK, int(indptr[n])), dtype=indptr.dtype)
         stop = n if end == indptr[n] else int(np.searchsorted(indptr, end, side="right")) - 1
-        stop = min(max(stop, start + 1), n, start + entries)
+        stop = min(max(stop, start + 1), n, start + CHUNK)
         yield slice(start, stop)
         start = stop
 
@@ -57,27 +55,26 @@ def gather(values: NDArray[Any], positions: NDArray[np.signedinteger[Any]]) -> N
     array([7., 5., 7.])
     """
     found = np.empty(len(positions), dtype=values.dtype)
-    for span in chunks(len(positions)):
+    for span in slices(len(positions)):
         found[span] = values[positions[span]]
     return found
 
 
-def mark(length: int, *positions: NDArray[np.signedinteger[Any]]) -> NDArray[np.bool_]:
+def mark(length: int, positions: NDArray[np.signedinteger[Any]]) -> NDArray[np.bool_]:
     """Return an array that is True at the given positions.
 
     Examples
     --------
-    >>> mark(4, np.array([1, 1]), np.array([3]))
+    >>> mark(4, np.array([1, 3, 1]))
     array([False,  True, False,  True])
     """
     marked = np.zeros(length, dtype=bool)
-    for array in positions:
-        for span in chunks(len(array)):
-            marked[array[span]] = True
+    for span in slices(len(positions)):
+        marked[positions[span]] = True
     return marked
 
 
 def hash_array(digest: Digest, array: NDArray[Any], dtype: str) -> None:
     """Hash the bytes of an array of one dimension, converted to a dtype."""
-    for span in chunks(len(array)):
+    for span in slices(len(array)):
         digest.update(array[span].astype(dtype).tobytes())

@@ -30,7 +30,7 @@ def as_weights(values: Any) -> NDArray[Any]:
     if array.dtype.kind == "f":
         return as_float(array)
     if array.dtype.kind in "biu":
-        return array.astype(np.uint64 if array.dtype == np.uint64 else np.int64)
+        return array.astype(np.uint64 if array.dtype == np.uint64 else np.int64, copy=False)
     try:
         if array.dtype.kind not in "OSU":  # complex numbers and dates would be converted
             raise TypeError(f"got dtype {array.dtype}")
@@ -40,10 +40,14 @@ def as_weights(values: Any) -> NDArray[Any]:
 
 
 def as_positions(name: str, values: Any) -> Integers:
-    """Return positions of nodes as ``int32`` or ``int64``; raise GraphError if they are not integers."""
+    """Return positions of nodes as ``int32`` or ``int64``; raise GraphError if they are not a list of integers."""
     array = np.asarray(values)
+    if array.ndim != 1:
+        raise GraphError(f"{name} must be one-dimensional, got an array of shape {array.shape}")
     if array.size and array.dtype.kind not in "iu":
         raise GraphError(f"{name} must contain integers, got {array.dtype}")
+    if array.dtype == np.uint64 and array.max(initial=0) > np.iinfo(np.int64).max:
+        raise GraphError(f"{name} must contain positions of nodes, got {array.max()}")
     return array if array.dtype == np.int32 else array.astype(np.int64, copy=False)
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.array_chunks import CHUNK, chunks
+from boostne import array_chunks
+from boostne.array_chunks import slices
 
 # Ids whose range is below this many times their count are found by a lookup table.
 _DENSE_RANGE = 4
@@ -93,7 +94,7 @@ def _bounds(columns: Sequence[Integers]) -> tuple[int, int] | None:
 
 def _parts(columns: Sequence[Integers]) -> Iterator[Integers]:
     for column in columns:
-        for span in chunks(len(column)):
+        for span in slices(len(column)):
             yield column[span]
 
 
@@ -109,7 +110,7 @@ def _encode_by_table(
     ids += lowest
     codes: list[Integers] = [np.empty(len(column), dtype=rank.dtype) for column in columns]
     for column, code in zip(columns, codes, strict=True):
-        for span in chunks(len(column)):
+        for span in slices(len(column)):
             code[span] = rank[column[span].astype(np.int64) - lowest]
     return ids, codes
 
@@ -120,7 +121,7 @@ def _distinct(columns: Sequence[Integers]) -> Integers:
     for part in _parts(columns):
         waiting.append(_sorted_distinct(part.copy()))
         n_waiting += len(waiting[-1])
-        if n_waiting > max(len(found), CHUNK):
+        if n_waiting > max(len(found), array_chunks.CHUNK):
             found, waiting, n_waiting = _sorted_distinct(np.concatenate([found, *waiting])), [], 0
     return _sorted_distinct(np.concatenate([found, *waiting]))
 
@@ -133,7 +134,7 @@ def _sorted_distinct(numbers: Integers) -> Integers:
 def _ranks(ids: Integers, column: Integers) -> Integers:
     """Return the position of each entry of a column in sorted ids."""
     ranks: Integers = np.empty(len(column), dtype=_code_dtype(len(ids)))
-    for span in chunks(len(column)):
+    for span in slices(len(column)):
         part = column[span]
         order = np.argsort(part)  # a search for sorted numbers reads the ids in sequence
         ranks[span][order] = np.searchsorted(ids, part[order])

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from boostne.array_chunks import gather, mark
+from boostne.edges import entry_position
 from boostne.errors import GraphError
 from boostne.graph_checks import find_nodes
 from boostne.integer_ids import Integers
@@ -76,9 +77,8 @@ def check_sides(sides: Sides | None, adjacency: sparse.csr_array, nodes: NDArray
     rows = np.repeat(sides, np.diff(adjacency.indptr))
     within = rows == gather(sides, adjacency.indices)
     if within.any():
-        entry = int(np.argmax(within))
-        i = int(np.searchsorted(adjacency.indptr, entry, side="right")) - 1
-        ends, side = nodes[[i, adjacency.indices[entry]]], "first" if sides[i] else "second"
+        i, j = entry_position(adjacency, int(np.argmax(within)))
+        ends, side = nodes[[i, j]], "first" if sides[i] else "second"
         raise GraphError(
             f"the edge ({format_ids(ends)}) is between two nodes of the {side} side; in a bipartite graph every edge "
             "has one end on each side"

@@ -8,7 +8,7 @@ from boostne.errors import FileFormatError, GraphError
 from boostne.graph import Graph
 from boostne.interop import Columns, EdgeOptions, Weight, as_graph, choose_columns
 from boostne.io.compression import format_suffix
-from boostne.io.files import PARQUET_SUFFIXES, errors_naming, open_seekable, parquet_files
+from boostne.io.files import PARQUET_SUFFIXES, errors_naming, is_parquet_data, open_seekable, parquet_files
 from boostne.io.integer_tables import IntegerEdges, has_integers, read_integer_edges
 from boostne.io.mistaken_tables import refuse_other_columns
 from boostne.io.reading_budget import ReadingBudget
@@ -58,7 +58,15 @@ def is_parquet(path: Path) -> bool:
 
 
 def part_files(folder: Path) -> list[Path]:
-    """Return the Parquet files in a folder; raise FileFormatError if there are none."""
+    """Return the Parquet files in a folder; raise FileFormatError if there are none, or if some are in subfolders."""
+    # Parts of a table that is partitioned by a column, whose values are the names of the subfolders.
+    below = (path for path in folder.rglob("*/*") if is_parquet_data(path.relative_to(folder)) and path.is_file())
+    nested = next(below, None)
+    if nested is not None:
+        raise FileFormatError(
+            f"{folder}: {nested.relative_to(folder)} is in a subfolder, and partitioned tables are not supported: move "
+            "all parts of the table into one folder"
+        )
     parts = parquet_files(folder)
     if not parts:
         raise FileFormatError(

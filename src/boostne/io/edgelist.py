@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from boostne.edges import find_invalid_weight
 from boostne.errors import FileFormatError, ParameterError
 from boostne.graph import Duplicates, Graph, SelfLoops
+from boostne.integer_ids import Integers
 from boostne.interop import choose_columns
 from boostne.io.compression import is_compressed
 from boostne.io.delimited_text import PYTHON_BLOCK, TextBlock, TextFile, count_lines, has_header, is_number, read_text
@@ -104,7 +105,7 @@ def read_adjlist(
     columns, counts = TextIdColumns(2), []
     n_edges = 0
     for block in text.blocks():
-        budget.check_lists(n_edges, block.raw)
+        budget.check_lists(n_edges, block.raw, weighted=duplicates == "sum")
         rows = []
         for number, fields in block.rows():
             if "" in fields:
@@ -192,12 +193,7 @@ def _column(layout: _Layout, position: int) -> str:
 
 
 def _check_first_line(
-    path: Path,
-    first_line: tuple[int, list[str]],
-    layout: _Layout,
-    ids: NDArray[Any],
-    u: NDArray[np.int64],
-    v: NDArray[np.int64],
+    path: Path, first_line: tuple[int, list[str]], layout: _Layout, ids: NDArray[Any], u: Integers, v: Integers
 ) -> None:
     """Raise FileFormatError if the first line of a file with text ids can be a header as well as an edge.
 
@@ -226,7 +222,7 @@ def _note_merged(n_listed: int, graph: Graph, duplicates: Duplicates, notes: Rea
 
 def _parse(
     text: TextFile, layout: _Layout, budget: ReadingBudget, notes: ReadingNotes
-) -> tuple[NDArray[Any], list[NDArray[np.int64]], NDArray[np.float64] | None]:
+) -> tuple[NDArray[Any], list[Integers], NDArray[np.float64] | None]:
     """Return the distinct ids, the positions of sources and targets in them, and the weights."""
     columns, weights = TextIdColumns(2), []
     n_edges, commented = 0, []

@@ -70,7 +70,7 @@ def file_sha256(path: Path) -> str:
 
 @contextmanager
 def _unchanged(path: Path) -> Iterator[None]:
-    """Raise if a file, or a part of a table, is written in the meantime: what was read is incomplete, or a mixture."""
+    """Raise FileFormatError if a file, or a part of a table, is modified while it is read."""
     before = _versions(path)
     try:
         yield
@@ -88,7 +88,7 @@ def _check_versions(path: Path, before: Versions) -> None:
 
 
 def _versions(path: Path) -> Versions:
-    """Return what tells a version of a file from others, for each part of a table; nothing for pipes."""
+    """Return the inode, size and modification time of a file, or of each part of a table; nothing for pipes."""
     found = {}
     for part in parquet_files(path) if path.is_dir() else [path]:
         if part.is_file():
@@ -98,19 +98,13 @@ def _versions(path: Path) -> Versions:
 
 
 def parquet_files(folder: Path) -> list[Path]:
-    """Return the Parquet files in a folder, sorted; names that begin with ``_`` or ``.`` are not data.
+    """Return the Parquet files in a folder, sorted, except those whose names mark them as no data."""
+    return sorted(path for path in folder.iterdir() if is_parquet_data(path.relative_to(folder)) and path.is_file())
 
-    Files in folders below it are an error: they would be parts, too, with values of columns in the folders' names.
-    """
-    found = [path for path in folder.iterdir() if not path.name.startswith(("_", "."))]
-    below = (path for inner in found if inner.is_dir() for path in inner.rglob("*"))
-    nested = next((path for path in below if path.suffix.lower() in PARQUET_SUFFIXES), None)
-    if nested is not None:
-        raise FileFormatError(
-            f"{folder}: {nested.relative_to(folder)} is in a folder below; give a folder with all parts of the table "
-            "directly in it"
-        )
-    return sorted(path for path in found if path.suffix.lower() in PARQUET_SUFFIXES and path.is_file())
+
+def is_parquet_data(path: Path) -> bool:
+    """Return whether a path has the suffix of Parquet files, and no part of it begins with ``_`` or ``.``."""
+    return path.suffix.lower() in PARQUET_SUFFIXES and not any(name.startswith(("_", ".")) for name in path.parts)
 
 
 @contextmanager

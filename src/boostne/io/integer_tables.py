@@ -7,7 +7,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.array_chunks import CHUNK
+from boostne import array_chunks
 from boostne.edges import as_weights
 from boostne.errors import FileFormatError
 from boostne.integer_ids import Integers, encode_integers, narrow
@@ -102,7 +102,7 @@ class _Reader:
 
         names = [name for name in self._columns if name is not None]
         with ParquetFile(file, buffer_size=_FILE_BUFFER, pre_buffer=False) as opened:
-            for batch in opened.iter_batches(CHUNK, columns=names):
+            for batch in opened.iter_batches(array_chunks.CHUNK, columns=names):
                 try:
                     self._add(batch)
                 except pa.ArrowInvalid:

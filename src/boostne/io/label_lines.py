@@ -150,9 +150,10 @@ def _describe(text: TextFile, layout: _Layout, first: list[str]) -> str:
 def _parse(text: TextFile, layout: _Layout, budget: ReadingBudget) -> _Lines:
     nodes, labels, counts = TextIdColumns(1), TextIdColumns(1), [np.zeros(0, dtype=np.int64)]
     longest: tuple[int, list[str]] = (0, [])
+    n_labels = 0
     header, width = layout.header, len(text.sample_rows()[0][1])
     for block in text.blocks():
-        budget.check_labels(sum(int(part.sum()) for part in counts), block.raw)
+        budget.check_labels(n_labels, block.raw)
         numbered = list(islice(_rows(block, layout), int(header), None))
         rows = [_chosen_fields(number, row, block, layout, width) for number, row in numbered]
         header = False
@@ -160,7 +161,8 @@ def _parse(text: TextFile, layout: _Layout, budget: ReadingBudget) -> _Lines:
         nodes.add([row[0] for row in rows])
         labels.add([label for row in rows for label in row[1:]])
         counts.append(np.array([len(row) - 1 for row in rows], dtype=np.int64))
-    budget.check_labels(sum(int(part.sum()) for part in counts))
+        n_labels += int(counts[-1].sum())
+    budget.check_labels(n_labels)
     return _Lines(nodes, labels, np.concatenate(counts), longest)
 
 

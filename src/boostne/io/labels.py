@@ -123,15 +123,16 @@ def read_labels(
 def _read_communities(
     path: Path, *, delimiter: str | None, comments: str | None, budget: ReadingBudget, notes: ReadingNotes
 ) -> Labels:
-    nodes, counts = TextIdColumns(1), [np.zeros(0, dtype=np.int64)]
+    nodes, counts, n_labels = TextIdColumns(1), [np.zeros(0, dtype=np.int64)], 0
     text = read_text(path, delimiter, comments, budget, PYTHON_BLOCK)
     notes.assume(f"{text.describe()}; line j lists the nodes of label j")
     for block in text.blocks():
-        budget.check_labels(sum(int(part.sum()) for part in counts), block.raw)
+        budget.check_labels(n_labels, block.raw)
         rows = [[node for node in row if node] for _, row in block.rows()]
         nodes.add([node for row in rows for node in row])
         counts.append(np.array([len(row) for row in rows], dtype=np.int64))
-    budget.check_labels(sum(int(part.sum()) for part in counts))
+        n_labels += int(counts[-1].sum())
+    budget.check_labels(n_labels)
     ids, (members,) = nodes.encode(budget)
     sizes = np.concatenate(counts)
     return Labels.from_indices(ids, np.arange(len(sizes)), members, np.repeat(np.arange(len(sizes)), sizes))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from boostne.array_chunks import CHUNK
+from boostne import array_chunks
 from boostne.edges import index_dtype
 from boostne.errors import MemoryLimitError
 from boostne.integer_ids import Integers, most_distinct
@@ -87,15 +87,16 @@ class ReadingBudget:
     def check_block(self, n_edges: int, block: bytes, *, weighted: bool) -> None:
         """Raise MemoryLimitError unless a block of text can be parsed, and a graph built from the edges before it."""
         parsing = len(block) * _PARSED_BYTE + block.count(b"\n") * _PARSED_LINE
-        self.check_so_far(max(n_edges * (_EDGE + weighted * _WEIGHT), parsing), f"{n_edges:,} edges")
+        self.check_so_far(max(_graph_bytes(n_edges, weighted=weighted), parsing), f"{n_edges:,} edges")
 
-    def check_lists(self, n_edges: int, block: bytes) -> None:
-        """Raise MemoryLimitError unless a block of adjacency lists can be split, and the lists before it be a graph."""
-        self.check_so_far(max(n_edges * _EDGE, len(block) * _SPLIT_BYTE), f"{n_edges:,} edges")
+    def check_lists(self, n_edges: int, block: bytes, *, weighted: bool) -> None:
+        """Raise MemoryLimitError unless a block of lists can be split, and a graph built from the lists before it."""
+        needed = max(_graph_bytes(n_edges, weighted=weighted), len(block) * _SPLIT_BYTE)
+        self.check_so_far(needed, f"{n_edges:,} edges")
 
     def check_edges(self, n_edges: int, n_nodes: int, *, weighted: bool) -> None:
         """Raise MemoryLimitError unless a graph can be built from edges in memory."""
-        self.check(n_edges * (_EDGE + weighted * _WEIGHT) + n_nodes * _NODE, f"{n_edges:,} edges")
+        self.check(_graph_bytes(n_edges, n_nodes, weighted=weighted), f"{n_edges:,} edges")
 
     def check_dictionary(self, n_ids: int, n_bytes: int) -> None:
         """Raise MemoryLimitError unless ids, of which some may be equal, can be merged to a dictionary."""
@@ -145,9 +146,19 @@ class ReadingBudget:
 
 def integer_table_bytes(n_rows: int, n_nodes: int, *, weighted: bool) -> int:
     """Return the peak memory of reading a table whose ids are integers of at most 32 bits."""
-    of_row = _INTEGERS + _EDGE + weighted * _WEIGHT + (index_dtype(2 * n_rows, n_nodes) == np.int64) * _WIDE_INDICES
-    return n_rows * of_row + n_nodes * _NODE + min(n_rows, CHUNK) * _CHUNK_ROW
+    chunk = min(n_rows, array_chunks.CHUNK) * _CHUNK_ROW
+    return n_rows * _INTEGERS + _graph_bytes(n_rows, n_nodes, weighted=weighted) + chunk
+
+
+def _graph_bytes(n_edges: int, n_nodes: int = 0, *, weighted: bool) -> int:
+    """Return the peak memory of building a graph from the ends of its edges."""
+    return n_edges * (_EDGE + weighted * _WEIGHT) + _wide_index_bytes(n_edges, n_nodes) + n_nodes * _NODE
+
+
+def _wide_index_bytes(n_edges: int, n_nodes: int = 0) -> int:
+    return n_edges * _WIDE_INDICES if index_dtype(2 * n_edges, n_nodes) is np.int64 else 0
 
 
 def _lines_bytes(n_lines: float, n_bytes: int) -> float:
-    return n_lines * _LINE + min(n_bytes * _PARSED_BYTE + n_lines * _PARSED_LINE, _PARSER)
+    parsing = min(n_bytes * _PARSED_BYTE + n_lines * _PARSED_LINE, _PARSER)
+    return n_lines * _LINE + _wide_index_bytes(int(n_lines)) + parsing

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostne.array_chunks import row_chunks
+from boostne.array_chunks import row_slices
 from boostne.graph import Graph
 from boostne.kernels import Kernels
 from boostne.kernels.layout import push_chunk_rows
@@ -196,7 +196,7 @@ def unpruned_rows(graph: PushGraph, factor: float, window: int) -> NDArray[np.bo
     """
     indptr = graph.indptr
     marked = np.diff(indptr) > 0
-    for rows in row_chunks(indptr):
+    for rows in row_slices(indptr):
         first, filled = indptr[rows.start], marked[rows]  # a view
         span = slice(first, indptr[rows.stop])
         entries = graph.target_inverse_degree[span] * graph.inverse_degree.dtype.type(factor)
