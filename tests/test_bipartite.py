@@ -11,7 +11,7 @@ from tests import reference
 from tests.cluster import client_of, process_cluster
 from tests.parameters import boostne
 
-from boostne import BoostNE, DeepWalkMatrix, Graph, NetMF, as_graph, planted_bipartite, read_embedding, tune
+from boostne import BoostNE, DeepWalkMatrix, Embedding, Graph, NetMF, as_graph, planted_bipartite, read_embedding, tune
 from boostne.budget import Workload
 from boostne.cli.program import run
 from boostne.errors import FileFormatError, GraphError, ParameterError
@@ -20,6 +20,7 @@ from boostne.kernels import get_kernels
 from boostne.kernels.push_graph import PushGraph
 from boostne.kernels.sharded_csr import MIN_SHARD_ENTRIES
 from boostne.matrices import MATRICES, MatrixForm
+from boostne.models.recommendation import recommend_nodes
 
 SETTINGS = {"dimensions": 12, "levels": 3, "max_iter": 12}
 BASKETS = {"ann": ["tea", "milk", "cake"], "bob": ["tea", "milk"], "eve": ["rice", "beans"], "kim": ["rice"]}
@@ -358,6 +359,16 @@ class TestRecommend:
         scores = model.embedding_.vectors[0].astype(np.float64) @ model.targets_.vectors.T
         found = model.recommend(graph.nodes[0], n=3, exclude_known=False)
         assert [node for node, _ in found] == model.targets_.nodes[np.argsort(-scores)[:3]].tolist()
+
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    def test_small_products_of_directed_graphs_are_scores(self, dtype):
+        vectors = np.zeros((2, 128), dtype)
+        vectors[0, 0] = vectors[1, 1] = 1
+        vectors[0, 1] = 2e-5
+        nodes = Embedding(["u", "v"], vectors)
+        ((node, score),) = recommend_nodes(nodes, nodes[1:], "u", 5, None, None)
+        assert node == "v"
+        assert score == pytest.approx(2e-5)
 
 
 class TestFiles:

@@ -1,8 +1,11 @@
 """The files of a checkpoint: they round-trip, and those of another run are rejected."""
 
+import errno
 import json
 import shutil
+import zipfile
 from dataclasses import fields
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ from scipy import sparse
 
 from boostne.errors import CheckpointError, ParameterError
 from boostne.factorization import checkpoint as checkpoint_module
+from boostne.factorization import checkpoint_files
 from boostne.factorization.boosting import Level
 from boostne.factorization.checkpoint import FORM, MANIFEST, Checkpoint, CheckpointFolder
 from boostne.factorization.checkpoint_files import checksum, write_arrays, write_json
@@ -85,6 +89,45 @@ class TestLevels:
             CheckpointError, match=r"level-01\.npz cannot be read \(Permission denied\); make it readable"
         ):
             read_levels(tmp_path)
+
+    @pytest.mark.parametrize("name", ["level-02.npz", "connectivity.npz"])
+    @pytest.mark.parametrize("reads", [0, 3])
+    def test_files_that_the_disk_interrupts_are_not_damaged(self, tmp_path, monkeypatch, name, reads):
+        def open_file(path, *arguments):
+            opened[:] = [Path(path).name]
+            return open_archive(path, *arguments)
+
+        def read(file, *arguments):
+            opened.append("read")
+            if opened[0] == name and len(opened) > reads + 1:
+                raise OSError(errno.ETIMEDOUT, "Connection timed out")
+            return read_file(file, *arguments)
+
+        def resume():
+            checkpoint = CheckpointFolder(tmp_path, RUN)
+            checkpoint.save_form(EXACT)
+            return checkpoint.matrix(EXACT, (5, 5), "float32"), list(checkpoint.levels(8, (5, 2), "float32"))
+
+        checkpoint = CheckpointFolder(tmp_path, RUN)
+        checkpoint.save_form(EXACT)
+        checkpoint.save_matrix(sparse.csr_array(np.eye(5, dtype=np.float32)))
+        for number in (1, 2):
+            checkpoint.save_level(number, level(number))
+        opened, open_archive, read_file = [], checkpoint_files.open_archive, zipfile.ZipExtFile.read
+        monkeypatch.setattr(checkpoint_files, "open_archive", open_file)
+        monkeypatch.setattr(zipfile.ZipExtFile, "read", read)
+        with pytest.raises(CheckpointError, match=rf"{name} cannot be read \(Connection timed out\); make it readable"):
+            resume()
+
+    def test_a_form_that_cannot_be_read_is_not_damaged(self, tmp_path, monkeypatch):
+        def refuse(path, **_):
+            raise PermissionError(13, "Permission denied", str(path))
+
+        write_levels(tmp_path)
+        checkpoint = CheckpointFolder(tmp_path, RUN)
+        monkeypatch.setattr(Path, "read_text", refuse)
+        with pytest.raises(CheckpointError, match=r"form\.json cannot be read \(Permission denied\); make it readable"):
+            checkpoint.form()
 
     @pytest.mark.parametrize("damage", ["truncated", "flipped", "empty", "not a zip"])
     def test_damaged_levels_are_computed_again(self, tmp_path, damage):

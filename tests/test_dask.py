@@ -189,13 +189,14 @@ class TestEqualToTheLocalEngine:
         on(client, graph, levels=1)
         wait_until(lambda: not held_by_workers(client))
 
-    def test_workers_release_the_blocks_of_a_run_whose_error_is_kept(self, client, graph, monkeypatch):
+    @pytest.mark.parametrize("step", ["_connect", "call"])
+    def test_workers_release_all_of_a_run_whose_error_is_kept(self, client, graph, monkeypatch, step):
         """As a notebook keeps the last one, and with it the frames and their futures."""
 
         def fail(placement, *_):
             raise RuntimeError(len(placement.placed))
 
-        monkeypatch.setattr(BlockPlacement, "call", fail)
+        monkeypatch.setattr(BlockPlacement, step, fail)
         with pytest.raises(RuntimeError) as kept:
             on(client, graph)
         wait_until(lambda: not held_by_workers(client))
@@ -547,8 +548,8 @@ class TestErrors:
         async def out_of_date(group):
             group.block.exchange_at(TaskStamp(3, 1))
 
-        connected = dask_cluster.Cluster(client)
-        with closing(BlockPlacement(connected, CSRSource(ones(900)), 4, 1)) as placement:
+        with closing(dask_cluster.Cluster(client)) as connected:
+            placement = BlockPlacement(connected, CSRSource(ones(900)), 4, 1)
             assert len(placement.placed) == 2
             with pytest.raises(AttributeError, match="no_such_thing"):
                 placement.call(fail)
@@ -594,7 +595,8 @@ class TestErrors:
 
             return await group.run_on_all(GroupTask(on_block, ()))
 
-        with closing(BlockPlacement(dask_cluster.Cluster(client), CSRSource(ones(900)), 4, 1)) as placement:
+        with closing(dask_cluster.Cluster(client)) as connected:
+            placement = BlockPlacement(connected, CSRSource(ones(900)), 4, 1)
             with pytest.raises(BlockLostError):
                 placement.call(ask)
             assert placement.call(indices) == [0, 1]

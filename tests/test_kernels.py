@@ -717,6 +717,7 @@ class TestGetKernels:
 
     @pytest.mark.compiled
     def test_unsupported_instruction_set(self, monkeypatch):
+        monkeypatch.setattr("boostne.kernels.KERNELS", (*NATIVE, "avx1024"))
         monkeypatch.setattr(bindings, "INSTRUCTION_SETS", (*NATIVE, "avx1024"))
         with pytest.raises(ParameterError, match=f"not support avx1024; its best instruction set is {NATIVE[-1]}"):
             get_kernels("avx1024")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from tests import graphs
 from tests.test_kernels import ALL_KERNELS, MATRICES, NATIVE
 
@@ -57,6 +58,9 @@ def test_averages_match_numpy(isa, dtype):
     if isa in NATIVE:
         with pytest.raises(ValueError, match="do not fit"):
             get_kernels(isa).average(R, own, neighbors, V[:, 1:], averages)
+        wide = ShardedCSR.from_csr(sparse.csr_array(np.ones((len(own), len(own) + 1), dtype)))
+        with pytest.raises(ValueError, match=r"do not fit \d+ rows and \d+ columns"):
+            get_kernels(isa).average(wide, own, neighbors, V, averages)
 
 
 @pytest.mark.parametrize("isa", NATIVE)

@@ -141,7 +141,7 @@ class CheckpointFolder:
         try:
             return _as_form(path, read_json(path, self._origin("form")).get("form"))
         except (OSError, FileFormatError) as error:
-            _warn_damaged(path, str(error), "the form of X is chosen again")
+            _warn_damaged(path, describe_damage(path, error), "the form of X is chosen again")
             return None
 
     def save_form(self, form: MatrixForm) -> None:
@@ -160,7 +160,7 @@ class CheckpointFolder:
             arrays, total = read_arrays(path, origin, MATRIX, "dropped")
             source = _as_source(path, arrays, shape, np.dtype(dtype))
         except (OSError, FileFormatError) as error:
-            _warn_damaged(path, str(error), "the matrix is built again")
+            _warn_damaged(path, describe_damage(path, error), "the matrix is built again")
             return None
         self._matrix = total
         return source
@@ -207,8 +207,9 @@ class CheckpointFolder:
             ``find_damage(i, level)`` returns a damaged file of level i, counted from 0, and what is wrong with it, or
             None.
         """
-        parse = lambda path, arrays: as_level_in_parts(path, arrays, n_rows)  # noqa: E731
-        return self._levels(most, NAMES_IN_PARTS, parse, find_damage)
+        return self._levels(
+            most, NAMES_IN_PARTS, lambda path, arrays: as_level_in_parts(path, arrays, n_rows), find_damage
+        )
 
     def _levels(
         self,
@@ -224,10 +225,8 @@ class CheckpointFolder:
             try:
                 arrays, total = read_arrays(path, self._level_origin(number), names)
                 level = parse(path, arrays)
-            except OSError as error:
+            except (OSError, FileFormatError) as error:
                 damaged: tuple[Path, str] | None = path, describe_damage(path, error)
-            except FileFormatError as error:
-                damaged = path, str(error)
             else:
                 damaged = find_damage(number - 1, level)
             if damaged is not None:

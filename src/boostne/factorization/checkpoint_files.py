@@ -49,13 +49,15 @@ def checksum(origin: Origin, arrays: Arrays | None = None) -> str:
     return digest.hexdigest()
 
 
-def describe_damage(path: Path, error: OSError) -> str:
+def describe_damage(path: Path, error: OSError | FileFormatError) -> str:
     """Return how a file is damaged that cannot be read; raise CheckpointError if it may be intact."""
+    if isinstance(error, FileFormatError):
+        return str(error)
     reason = describe_os_error(error)
     if error.errno in (None, errno.ENOENT, errno.EIO):
         return reason
     raise CheckpointError(
-        f"{path} cannot be read ({reason}); make it readable, or delete it: what it has is then computed again"
+        f"{path} cannot be read ({reason}); make it readable, or delete it: its content is then computed again"
     ) from error
 
 

@@ -112,9 +112,7 @@ class FactorFiles:
         """
         try:
             self._read_file(level, factor, parts, number)
-        except FileFormatError as error:
-            return str(error)
-        except OSError as error:
+        except (OSError, FileFormatError) as error:
             return describe_damage(self.path(level, factor, parts.spans[number].start), error)
         return None
 

@@ -1,5 +1,6 @@
 """Opening files, and the formats, options and errors shared by all readers."""
 
+import errno
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -126,8 +127,12 @@ def errors_naming(path: Path, format_name: str, alternative: str = "in another f
             "a damaged file can require any amount"
         ) from error
     except Exception as error:
-        if isinstance(error, OSError) and error.filename is not None:
-            raise
+        if isinstance(error, OSError):
+            # Looking for a position that a damaged file names is an invalid argument; other numbers are of the disk.
+            if error.filename is None and error.errno not in (None, errno.EINVAL):
+                error.filename = str(path)
+            if error.filename is not None:
+                raise
         reason = str(error).strip().split("\n")[0] or type(error).__name__
         raise FileFormatError(
             f"{path}: cannot be read as {format_name}: {reason}; the file is damaged, or {alternative}"

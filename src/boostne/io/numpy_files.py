@@ -117,6 +117,8 @@ def _read_header(stream: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, n
         if version not in _HEADER_READERS:
             raise ValueError(f"version {version}")
         shape, fortran_order, dtype = _HEADER_READERS[version](stream)
+    except OSError:  # of the disk, not of the content
+        raise
     except Exception as error:
         # Also MemoryError: a header has at most 10,000 characters, but the parser's stack can overflow.
         reason = str(error).split("\n")[0] or type(error).__name__

@@ -11,7 +11,10 @@ from boostne.errors import ParameterError, PerformanceWarning, warn_caller
 from boostne.kernels.contract import Kernels
 from boostne.validation import check_integer
 
-__all__ = ["Kernels", "available_threads", "check_threads", "get_kernels", "instruction_set"]
+__all__ = ["KERNELS", "Kernels", "available_threads", "check_threads", "get_kernels", "instruction_set"]
+
+# A CPU that executes one of them also executes those before it.
+KERNELS = ("reference", "baseline", "avx2", "avx512")
 
 
 def available_threads() -> int:
@@ -41,9 +44,8 @@ def get_kernels(name: str | None = None, threads: int | None = None) -> Kernels:
     from boostne.kernels.reference import ReferenceKernels
 
     name = name or os.environ.get("BOOSTNE_KERNELS") or None
-    known = ("reference", *bindings.INSTRUCTION_SETS)
-    if name is not None and name not in known:
-        raise ParameterError(f"kernels must be one of {', '.join(known)}; got {name!r}")
+    if name is not None and name not in KERNELS:
+        raise ParameterError(f"kernels must be one of {', '.join(KERNELS)}; got {name!r}")
     if name == "reference":
         return ReferenceKernels()
     path = library.find_library(list(__path__))

@@ -187,7 +187,8 @@ def _best(direction: _Direction, rows: NDArray[np.int64], n: int) -> Iterator[li
                 errors = bounds * np.linalg.norm(query)
                 near = _possibly_best(estimates[i], errors, n)
                 scores = scales[near] * np.einsum("ij,j->i", part[near].astype(np.float64), query)
-                positive = scores > errors[near]
+                # Without M there is no cancellation; with it, a small score may be a rounding error.
+                positive = scores > (0 if direction.score_map is None else errors[near])
                 best[i] = best[i].merged(near[positive] + first, scores[positive], n)
         for positions, values in best:
             nodes = direction.candidates.nodes[positions].tolist()

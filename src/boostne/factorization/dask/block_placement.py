@@ -110,10 +110,6 @@ class BlockPlacement:
             except LOSSES:
                 continue
 
-    def close(self) -> None:
-        """Have the workers drop their blocks."""
-        self._cluster.release([placed.actor for placed in self.placed])
-
     def _build(self) -> None:
         self._cluster.place_for(0, {})
         workers = sorted(self._cluster.workers().values(), key=lambda worker: worker.address)

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from boostne.errors import ClusterError, MemoryLimitError, ParameterError
 from boostne.factorization.dask.block_actor import bound_method
@@ -60,6 +61,7 @@ class Cluster:
         self._owned = isinstance(client, str) and client != "dask"
         self._client: Any = connect(client) if self._owned else _checked_client(client)
         self.address: str = self._client.scheduler.address
+        self._futures: WeakSet[Future[Any]] = WeakSet()  # of all that workers were asked for
         try:
             self._check()
         except BaseException:
@@ -67,14 +69,11 @@ class Cluster:
             raise
 
     def close(self) -> None:
-        """Close the client if this object opened it."""
+        """Have the workers drop all results, even those that a traceback still refers to; close an own client."""
+        if self._client.status == "running":
+            self._client.cancel(list(self._futures))
         if self._owned:
             self._client.close()
-
-    def release(self, futures: Sequence["Future[Any]"]) -> None:
-        """Have the workers drop results, even if something still refers to the futures, as a traceback may."""
-        if self._client.status == "running":
-            self._client.cancel(list(futures))
 
     def workers(self) -> dict[str, Worker]:
         """Return the workers that are alive."""
@@ -153,7 +152,7 @@ class Cluster:
 
     def _scatter(self, value: object, **options: Any) -> "Future[Any]":
         try:
-            return self._client.scatter(value, hash=False, **options)  # type: ignore[no-any-return]
+            return self._noted(self._client.scatter(value, hash=False, **options))
         except (OSError, KeyError, ValueError, TimeoutError) as error:
             self.workers()  # raises ClusterError if the scheduler is gone
             raise WorkerLostError from error
@@ -169,7 +168,11 @@ class Cluster:
 
     def submit(self, worker: Worker, task: Callable[..., Any], *arguments: Any, **options: Any) -> "Future[Any]":
         """Run a task on this worker and no other; options are those of Dask."""
-        return self._client.submit(task, *arguments, workers=[worker.address], pure=False, **options)  # type: ignore[no-any-return]
+        return self._noted(self._client.submit(task, *arguments, workers=[worker.address], pure=False, **options))
+
+    def _noted(self, future: "Future[Any]") -> "Future[Any]":
+        self._futures.add(future)
+        return future
 
     def results(self, futures: Sequence["Future[Any]"], used: set[str]) -> list[Any]:
         """Wait for futures that depend on the workers ``used``; raise WorkerLostError if one of them is gone."""

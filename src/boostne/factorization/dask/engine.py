@@ -8,7 +8,6 @@ If a worker dies, its blocks are rebuilt elsewhere, the finished levels are subt
 level starts over.
 """
 
-import gc
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,15 +28,12 @@ from boostne.factorization.dask.factor_store import Factors, FactorStore, FileFa
 from boostne.factorization.dask.worker_block import BlockState, TaskStamp, Transition
 from boostne.factorization.dask.worker_graph import GraphFile, MakeJob, MappedStart, form_within, node_ids
 from boostne.factorization.engine import Engine, LevelLost, PassResult
-from boostne.factorization.factor_files import FactorParts
 from boostne.graph import Graph
 from boostne.io.parts import part_path
+from boostne.kernels import KERNELS
 from boostne.matrices import ConnectivityMatrix, MatrixForm, MatrixSource
 from boostne.memory import format_bytes
 from boostne.progress import Progress, ProgressCallback, silent
-
-# Every CPU of one kind executes those before its own.
-INSTRUCTION_SETS = ("reference", "baseline", "avx2", "avx512")
 
 
 class DaskEngine(Engine):
@@ -89,11 +85,6 @@ class DaskEngine(Engine):
 
     def close(self) -> None:
         """Have the workers drop what they hold."""
-        placement = self.__dict__.pop("_placement", None)
-        if placement is not None:
-            placement.close()
-            del placement
-        gc.collect()  # tracebacks of timeouts inside Dask hold futures in reference cycles
         self._cluster.close()
 
     def start_level(self, V: NDArray[Any] | MappedStart) -> None:
@@ -138,18 +129,15 @@ class DaskEngine(Engine):
 
     def zero_factors(self, components: int) -> Factors:
         """Return lists without files if the workers write the factors; see :meth:`Engine.zero_factors`."""
-        if isinstance(self._store, FileFactorStore):
-            return FactorParts.of([]), FactorParts.of([])
-        return super().zero_factors(components)
+        return self._store.zero_factors or super().zero_factors(components)
 
     def deflate(self) -> None:
         stamp = self._stamp()
         self._level += 1
         try:
-            states = self._placement.call(level_calls.deflate, stamp)
+            self._record(self._placement.call(level_calls.deflate, stamp))
         except LOSSES:
-            states = self._placement.restore(self._level, self._store)
-        self._record(states)
+            self._restore()
         self._store.release()
 
     def replay(self, U: Any, V: Any) -> None:
@@ -276,7 +264,7 @@ class DaskEngine(Engine):
         warn_caller(
             f"the workers have different instruction sets ({named}), so that results depend on which worker has which "
             "rows, up to rounding; for the same bits in every run, start all workers with BOOSTNE_KERNELS="
-            f"{min(workers, key=INSTRUCTION_SETS.index)}",
+            f"{min(workers, key=KERNELS.index)}",
             BoostneWarning,
         )
 

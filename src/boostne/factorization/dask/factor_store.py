@@ -4,11 +4,12 @@ They are needed twice: by the user, and by a block that was lost with its worker
 the finished levels again.
 """
 
+import errno
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -27,9 +28,19 @@ if TYPE_CHECKING:
 
 Factors = tuple[Any, Any]  # arrays, or lists of files
 
+_OUT_OF_SPACE = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))  # no quotas on Windows
+
 
 class FactorStore(Protocol):
-    """Stores U and V of each level, counted from 0."""
+    """Stores U and V of each level, counted from 0.
+
+    Attributes
+    ----------
+    zero_factors : pair of lists of files, or None
+        The factors of a level that explains nothing, if they are not arrays.
+    """
+
+    zero_factors: ClassVar[FactorLists | None]
 
     def check(self, cluster: Cluster) -> None:
         """Raise, before the work starts, if the workers cannot do their part."""
@@ -51,6 +62,7 @@ class FactorStore(Protocol):
 class ClientFactorStore:
     """Gathers the factors on the client; ``recall(i)`` returns those of a finished level."""
 
+    zero_factors: ClassVar[FactorLists | None] = None
     recall: Recall
     current: tuple[int, Factors] | None = None
 
@@ -100,14 +112,16 @@ class FileFactorStore:
         Lists of the files of U and V of each level.
     """
 
+    zero_factors: ClassVar[FactorLists | None] = (FactorParts.of([]), FactorParts.of([]))
     files: FactorFiles
     output: Path
     stored: dict[int, FactorLists] = field(default_factory=dict)
 
     def check(self, cluster: Cluster) -> None:
         """Raise unless all workers see the files in both folders, and can write there."""
-        for folder in (self.output, Path(self.files.folder)):
-            with NamedTemporaryFile(prefix=TEMPORARY_PREFIX, dir=folder.resolve()) as probe:
+        folders = {folder.resolve(): folder for folder in (self.output, Path(self.files.folder))}
+        for resolved, folder in folders.items():
+            with NamedTemporaryFile(prefix=TEMPORARY_PREFIX, dir=resolved) as probe:
                 problems = cluster.run_on_all(worker_block.folder_problem, probe.name)
             for address, problem in sorted(problems.items()):
                 if problem is not None:
@@ -159,6 +173,6 @@ def check_written(results: Sequence[Any], needed: str) -> None:
     """Raise the first error of the disk among the results of workers, with the space that is needed."""
     error = next((result for result in results if isinstance(result, OSError)), None)
     if error is not None:
-        remedy = "Free some space; with a checkpoint, the run resumes after the last level"
-        reason = f"{describe_os_error(error)}; {needed}. {remedy}"
+        remedy = f"; {needed}. Free some space" if error.errno in _OUT_OF_SPACE else ". Make the folder writable again"
+        reason = f"{describe_os_error(error)}{remedy}; with a checkpoint, the run resumes after the last level"
         raise OSError(error.errno, reason, error.filename) from error

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostne.errors import ParameterError
+from boostne.kernels import KERNELS
 from boostne.kernels.column_blocked_csr import ColumnBlockedCSR, Residual
 from boostne.kernels.contract import DEAD_COMPONENT, Array, DoubleArray, IndexArray, Kernels, PushedRows, SparseRows
 from boostne.kernels.csr_graph import CSRGraph, TransitionGraph, WalkGraph
@@ -17,7 +18,7 @@ from boostne.kernels.sharded_csr import ShardedCSR
 from boostne.kernels.skipgram import Edges, SkipGram
 from boostne.kernels.tree_reduction import PartialSum, max_pending_nodes, tree_nodes
 
-INSTRUCTION_SETS = ("baseline", "avx2", "avx512")
+INSTRUCTION_SETS = KERNELS[1:]
 SUFFIX = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64"}
 
 
@@ -225,9 +226,11 @@ class NativeKernels(Kernels):
     def average(
         self, R: ShardedCSR, own: DoubleArray, neighbors: DoubleArray, V: DoubleArray, averages: DoubleArray
     ) -> None:
-        shape = (R.n_rows, tile_width(V.dtype))
-        if V.shape != shape or averages.shape != shape or not len(own) == len(neighbors) == R.n_rows:
-            raise ValueError(f"blocks of shapes {V.shape} and {averages.shape} do not fit {R.n_rows} rows")
+        shape = (R.n_columns, tile_width(V.dtype))
+        if V.shape != shape or averages.shape != shape or not len(own) == len(neighbors) == R.n_rows == R.n_columns:
+            raise ValueError(
+                f"blocks of shapes {V.shape} and {averages.shape} do not fit {R.n_rows} rows and {R.n_columns} columns"
+            )
         _, matrix = _residual("average", R)
         self._call_typed("average", R.data.dtype, *matrix, own, neighbors, V, averages)
 
