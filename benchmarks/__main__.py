@@ -33,6 +33,7 @@ NAMES = (
 ON_DEMAND = (
     "scale",
     "frontier",
+    "half_precision",
     "large",
     "cleora",
     "living_graphs_scale",
