@@ -435,7 +435,9 @@ class TestForeign:
     @pytest.mark.parametrize(("name", "out"), [("out", "out"), ("out/kept", "out"), ("kept", "kept/out")])
     def test_the_checkpoint_and_the_parts_contain_one_another(self, client, graph, tmp_path, name, out):
         model = BoostNE(**SETTINGS, engine=client, checkpoint=tmp_path / name)
-        with pytest.raises(ParameterError, match=f"the checkpoint .*{name} and the folder .*{out} must not contain one another"):
+        with pytest.raises(
+            ParameterError, match=f"the checkpoint .*{name} and the folder .*{out} must not contain one another"
+        ):
             model.fit_to_parts(graph, tmp_path / out)
         assert not list(tmp_path.iterdir())
 
