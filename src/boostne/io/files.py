@@ -99,7 +99,7 @@ def _versions(path: Path) -> Versions:
 
 
 def parquet_files(folder: Path) -> list[Path]:
-    """Return the Parquet files in a folder, sorted, except those whose names mark them as no data."""
+    """Return the Parquet files in a folder that are data, sorted; see :func:`is_parquet_data`."""
     return sorted(path for path in folder.iterdir() if is_parquet_data(path.relative_to(folder)) and path.is_file())
 
 
@@ -128,7 +128,7 @@ def errors_naming(path: Path, format_name: str, alternative: str = "in another f
         ) from error
     except Exception as error:
         if isinstance(error, OSError):
-            # Looking for a position that a damaged file names is an invalid argument; other numbers are of the disk.
+            # A seek to a position that a damaged file names gives EINVAL; other error numbers come from the disk.
             if error.filename is None and error.errno not in (None, errno.EINVAL):
                 error.filename = str(path)
             if error.filename is not None:

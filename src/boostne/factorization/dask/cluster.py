@@ -61,7 +61,7 @@ class Cluster:
         self._owned = isinstance(client, str) and client != "dask"
         self._client: Any = connect(client) if self._owned else _checked_client(client)
         self.address: str = self._client.scheduler.address
-        self._futures: WeakSet[Future[Any]] = WeakSet()  # of all that workers were asked for
+        self._futures: WeakSet[Future[Any]] = WeakSet()  # of all that was submitted and sent
         try:
             self._check()
         except BaseException:
@@ -69,7 +69,7 @@ class Cluster:
             raise
 
     def close(self) -> None:
-        """Have the workers drop all results, even those that a traceback still refers to; close an own client."""
+        """Have the workers drop all results, even if a traceback refers to them; close the client if opened here."""
         if self._client.status == "running":
             self._client.cancel(list(self._futures))
         if self._owned:
@@ -152,7 +152,7 @@ class Cluster:
 
     def _scatter(self, value: object, **options: Any) -> "Future[Any]":
         try:
-            return self._noted(self._client.scatter(value, hash=False, **options))
+            return self._remembered(self._client.scatter(value, hash=False, **options))
         except (OSError, KeyError, ValueError, TimeoutError) as error:
             self.workers()  # raises ClusterError if the scheduler is gone
             raise WorkerLostError from error
@@ -168,9 +168,9 @@ class Cluster:
 
     def submit(self, worker: Worker, task: Callable[..., Any], *arguments: Any, **options: Any) -> "Future[Any]":
         """Run a task on this worker and no other; options are those of Dask."""
-        return self._noted(self._client.submit(task, *arguments, workers=[worker.address], pure=False, **options))
+        return self._remembered(self._client.submit(task, *arguments, workers=[worker.address], pure=False, **options))
 
-    def _noted(self, future: "Future[Any]") -> "Future[Any]":
+    def _remembered(self, future: "Future[Any]") -> "Future[Any]":
         self._futures.add(future)
         return future
 
