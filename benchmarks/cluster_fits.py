@@ -13,7 +13,7 @@ from boostne import BoostNE, Graph
 
 GRAPHS: tuple[str | int, ...] = ("blogcatalog", 300_000, 1_000_000)
 WORKERS = 2
-REPEATS = {"blogcatalog": 5}
+REPEATS = {"blogcatalog": 5, "300000": 3, "1000000": 3}
 FIT = {"propagation": 0, "vector_length": 0}
 
 
@@ -21,7 +21,7 @@ def run() -> None:
     """Fit each graph on both engines."""
     rows: list[dict[str, Any]] = []
     for name in GRAPHS:
-        rows.append({"graph": str(name), **compare(load_graph(name), REPEATS.get(str(name), 1))})
+        rows.append({"graph": str(name), **compare(load_graph(name), REPEATS[str(name)])})
         show("so far", rows[-1:])
         save("cluster_fits", rows, workers=WORKERS)
     show(f"{WORKERS} workers, and the local engine with {WORKERS} threads", rows)
