@@ -281,7 +281,7 @@ def test_no_control_characters_without_a_terminal(boostne):
         (["embed", "edges.txt", "-o", "x.npz", "--engine", "dask"], 2, ["--scheduler or --workers"]),
         (["embed", "edges.txt", "-o", "x.npz", "--engine", "cuda", "--workers", "2"], 2, ["--engine cuda"]),
         (["embed", "edges.txt", "-o", "x.npz", "--memory", "2GB", "--workers", "2"], 2, ["--memory", "Dask"]),
-        (["embed", "edges.txt", "-o", "x/", "--checkpoint", "x/c", "--scheduler", "y:1"], 1, ["separate folders"]),
+        (["embed", "edges.txt", "-o", "x/", "--checkpoint", "x/c", "--scheduler", "y:1"], 1, ["checkpoint x/c and"]),
         (["embed", "edges.txt", "-o", "x.npz", "--workers", "0"], 1, ["--workers", "got 0"]),
         (["embed", "edges.txt", "-o", "x.npz", "--weight", "2", "--no-weight"], 2, ["exclude each other"]),
         (["estimate", "edges.txt", "--method", "hope"], 2, ["boostne and netmf", "got --method hope"]),

@@ -1,6 +1,8 @@
 """Checkpoints of runs whose workers write parts: kills, other workers, damaged files, files of other runs."""
 
+import errno
 import json
+import os
 import re
 import signal
 import subprocess
@@ -25,6 +27,7 @@ from boostne.factorization.checkpoint import FORM, CheckpointFolder
 from boostne.factorization.checkpoint_files import checksum, write_arrays, write_json
 from boostne.factorization.dask import worker_block
 from boostne.factorization.dask.engine import DaskEngine
+from boostne.factorization.dask.factor_store import check_written
 from boostne.factorization.factor_files import FactorFiles, FactorParts
 
 pytest.importorskip("distributed")
@@ -200,6 +203,16 @@ def test_interrupted_while_parts_are_written(client, graph, expected, tmp_path):
     model, levels = resume(client, graph, tmp_path)
     assert levels == []
     assert_same(model, tmp_path, expected)
+
+
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [(errno.ENOSPC, r"; they take 8 B there\. Free some space"), (errno.ETIMEDOUT, r"\. Make the")],
+)
+def test_errors_of_the_disk_of_a_worker_advise_to_free_space_if_it_is_full(number, advice):
+    with pytest.raises(OSError, match=rf"{os.strerror(number)}{advice}.*; with a checkpoint, the run resumes") as error:
+        check_written([(range(2), "checksum"), OSError(number, "", "level.npz")], "they take 8 B there")
+    assert (error.value.errno, error.value.filename) == (number, "level.npz")
 
 
 @needs_signals
